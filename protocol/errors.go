@@ -18,7 +18,7 @@ const (
 	UnknownTopicOrPartition                ErrorCode = 3
 	InvalidFetchSize                       ErrorCode = 4
 	LeaderNotAvailable                     ErrorCode = 5
-	NotLeaderOrFollower                  ErrorCode = 6
+	NotLeaderOrFollower                    ErrorCode = 6
 	RequestTimedOut                        ErrorCode = 7
 	BrokerNotAvailable                     ErrorCode = 8
 	ReplicaNotAvailable                    ErrorCode = 9
