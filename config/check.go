@@ -1,0 +1,4 @@
+package config
+
+// Check is the rule a value must satisfy beyond its type.
+type Check struct{}
