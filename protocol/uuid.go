@@ -8,17 +8,17 @@ import (
 )
 
 // UUID is Kafka's 128-bit identifier, big-endian as on the wire. The zero value is
-// Kafka's ZERO_UUID: "no id" for topics, "unassigned" for log directories.
+// Kafka's ZERO_UUID: "no id" for topics, "migrating" for log directories.
 type UUID [16]byte
 
 // Well known identifiers. The first hundred (high half 0, low half below 100) are reserved.
 var (
 	// MetadataTopicID is the id of __cluster_metadata.
 	MetadataTopicID = UUID{15: 1}
-	// UnassignedDir, LostDir and MigratingDir are the directory ids of KIP-858.
-	UnassignedDir = UUID{}
-	LostDir       = UUID{15: 1}
-	MigratingDir  = UUID{15: 2}
+	// MigratingDir, UnassignedDir and LostDir are the directory ids of KIP-858.
+	MigratingDir  = UUID{}
+	UnassignedDir = UUID{15: 1}
+	LostDir       = UUID{15: 2}
 )
 
 // NewUUID is a random version 4 identifier that is neither reserved nor written with a
