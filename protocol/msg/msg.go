@@ -18,8 +18,8 @@ import (
 
 // Message is a value of one stored schema.
 type Message interface {
-	// Name is the schema's name in Kafka.
-	Name() string
+	// Schema is the schema's name in Kafka.
+	Schema() string
 	// Versions are the lowest and the highest version of the schema.
 	Versions() (lo, hi int16)
 
@@ -48,7 +48,7 @@ func Append(dst []byte, m Message, v int16) ([]byte, error) {
 	w := writer{b: dst}
 	m.write(&w, v)
 	if w.err != nil {
-		return dst, fmt.Errorf("write %s version %d: %w", m.Name(), v, w.err)
+		return dst, fmt.Errorf("write %s version %d: %w", m.Schema(), v, w.err)
 	}
 	return w.b, nil
 }
@@ -58,7 +58,7 @@ func Append(dst []byte, m Message, v int16) ([]byte, error) {
 func Decode(b []byte, m Message, v int16) error {
 	rest, err := DecodePrefix(b, m, v)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("read %s version %d: %d bytes left over: %w", m.Name(), v, len(rest), ErrCorrupt)
+		err = fmt.Errorf("read %s version %d: %d bytes left over: %w", m.Schema(), v, len(rest), ErrCorrupt)
 	}
 	return err
 }
@@ -71,14 +71,14 @@ func DecodePrefix(b []byte, m Message, v int16) (rest []byte, err error) {
 	r := reader{b: b}
 	m.read(&r, v)
 	if r.err != nil {
-		return b, fmt.Errorf("read %s version %d: %w", m.Name(), v, r.err)
+		return b, fmt.Errorf("read %s version %d: %w", m.Schema(), v, r.err)
 	}
 	return r.b, nil
 }
 
 func checkVersion(m Message, v int16) error {
 	if lo, hi := m.Versions(); v < lo || v > hi {
-		return fmt.Errorf("%s has versions %d to %d, not %d: %w", m.Name(), lo, hi, v, protocol.UnsupportedVersion)
+		return fmt.Errorf("%s has versions %d to %d, not %d: %w", m.Schema(), lo, hi, v, protocol.UnsupportedVersion)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func DecodeKey(key []byte, k Record) error {
 		return err
 	}
 	if id != k.RecordID() {
-		return fmt.Errorf("%s has record id %d, not %d: %w", k.Name(), k.RecordID(), id, ErrCorrupt)
+		return fmt.Errorf("%s has record id %d, not %d: %w", k.Schema(), k.RecordID(), id, ErrCorrupt)
 	}
 	return Decode(key[2:], k, 0)
 }
@@ -116,7 +116,7 @@ func DecodeKey(key []byte, k Record) error {
 // DecodeValue reads a coordinator record's value, version included, into v.
 func DecodeValue(value []byte, v Message) (version int16, err error) {
 	if len(value) < 2 {
-		return 0, fmt.Errorf("%s version: have %d bytes, need 2: %w", v.Name(), len(value), ErrCorrupt)
+		return 0, fmt.Errorf("%s version: have %d bytes, need 2: %w", v.Schema(), len(value), ErrCorrupt)
 	}
 	version = int16(binary.BigEndian.Uint16(value))
 	return version, Decode(value[2:], v, version)

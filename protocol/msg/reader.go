@@ -177,11 +177,75 @@ func (r *reader) arrayLen(flex, nullable bool, elem int) int {
 	return -1
 }
 
-// present reads the marker before a nullable struct: negative is null.
-func (r *reader) present() bool { return r.int8() >= 0 && r.ok() }
+func (r *reader) strings(flex, nullable bool) []string {
+	if flex {
+		return readArray(r, true, nullable, 1, func(r *reader) string { return r.string(true) })
+	}
+	return readArray(r, false, nullable, 2, func(r *reader) string { return r.string(false) })
+}
 
-// presentInTag reads the marker of a nullable struct inside a tag: 0 is null.
-func (r *reader) presentInTag() bool { return r.uvarint() != 0 }
+// readArray reads elements of at least size bytes each. An empty array is nil
+// unless nil would mean null.
+func readArray[T any](r *reader, flex, nullable bool, size int, elem func(*reader) T) []T {
+	n := r.arrayLen(flex, nullable, size)
+	if n < 0 || n == 0 && !nullable {
+		return nil
+	}
+	list := make([]T, n)
+	for i := range list {
+		list[i] = elem(r)
+		if r.err != nil {
+			return nil
+		}
+	}
+	return list
+}
+
+// structure is what the generated structs have.
+type structure[T any] interface {
+	*T
+	setDefaults()
+	read(r *reader, v int16)
+	write(w *writer, v int16)
+}
+
+func readStructs[T any, P structure[T]](r *reader, v int16, flex, nullable bool, size int) []T {
+	n := r.arrayLen(flex, nullable, size)
+	if n < 0 || n == 0 && !nullable {
+		return nil
+	}
+	list := make([]T, n)
+	for i := range list {
+		P(&list[i]).read(r, v)
+		if r.err != nil {
+			return nil
+		}
+	}
+	return list
+}
+
+// readNullable reads a nullable struct: a marker, then the struct. In the body
+// the marker is an int8, negative for null; inside a tag a varint, 0 for null.
+func readNullable[T any, P structure[T]](r *reader, v int16, inTag, nullable bool) *T {
+	has := false
+	if inTag {
+		has = r.uvarint() != 0
+	} else {
+		has = r.int8() >= 0
+	}
+	if r.err != nil {
+		return nil
+	}
+	if !has {
+		if !nullable {
+			r.failNull()
+		}
+		return nil
+	}
+	m := new(T)
+	P(m).read(r, v)
+	return m
+}
 
 // tagCount reads how many tagged fields follow.
 func (r *reader) tagCount() int {

@@ -97,29 +97,45 @@ func (w *writer) arrayLen(n int, isNil, flex, nullable bool) bool {
 	return true
 }
 
-func (w *writer) present(has, nullable bool) bool {
-	if has {
-		w.int8(1)
-	} else {
-		w.int8(-1)
-		w.nullStruct(nullable)
+func (w *writer) strings(list []string, flex, nullable bool) {
+	if w.arrayLen(len(list), list == nil, flex, nullable) {
+		for _, s := range list {
+			w.string(s, flex)
+		}
 	}
-	return has
 }
 
-func (w *writer) presentInTag(has, nullable bool) bool {
-	if has {
-		w.uvarint(1)
-	} else {
-		w.uvarint(0)
-		w.nullStruct(nullable)
+func writeArray[T any](w *writer, list []T, flex, nullable bool, elem func(*writer, T)) {
+	if w.arrayLen(len(list), list == nil, flex, nullable) {
+		for _, x := range list {
+			elem(w, x)
+		}
 	}
-	return has
 }
 
-func (w *writer) nullStruct(nullable bool) {
-	if !nullable {
+func writeStructs[T any, P structure[T]](w *writer, list []T, v int16, flex, nullable bool) {
+	if w.arrayLen(len(list), list == nil, flex, nullable) {
+		for i := range list {
+			P(&list[i]).write(w, v)
+		}
+	}
+}
+
+// writeNullable is the inverse of readNullable.
+func writeNullable[T any, P structure[T]](w *writer, m P, v int16, inTag, nullable bool) {
+	switch {
+	case m == nil && !nullable:
 		w.fail(errNull)
+	case m == nil && inTag:
+		w.uvarint(0)
+	case m == nil:
+		w.int8(-1)
+	case inTag:
+		w.uvarint(1)
+		m.write(w, v)
+	default:
+		w.int8(1)
+		m.write(w, v)
 	}
 }
 

@@ -12,12 +12,12 @@ type AbortedTxn struct {
 	LastStableOffset int64 // 0+
 }
 
-// NewAbortedTxn returns one with Kafka's defaults.
+// NewAbortedTxn returns one with Kafka's defaults; what can be null is null.
 func NewAbortedTxn() *AbortedTxn { m := new(AbortedTxn); m.setDefaults(); return m }
 
 func (*AbortedTxn) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*AbortedTxn) Name() string { return "AbortedTxn" }
+func (*AbortedTxn) Schema() string { return "AbortedTxn" }
 
 func (m *AbortedTxn) setDefaults() {
 	*m = AbortedTxn{}
@@ -26,24 +26,16 @@ func (m *AbortedTxn) setDefaults() {
 func (m *AbortedTxn) read(r *reader, v int16) {
 	m.setDefaults()
 	m.ProducerID = r.int64()
-
 	m.FirstOffset = r.int64()
-
 	m.LastOffset = r.int64()
-
 	m.LastStableOffset = r.int64()
-
 }
 
 func (m *AbortedTxn) write(w *writer, v int16) {
 	w.int64(m.ProducerID)
-
 	w.int64(m.FirstOffset)
-
 	w.int64(m.LastOffset)
-
 	w.int64(m.LastStableOffset)
-
 }
 
 // ControlRecordTypeSchema is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -51,7 +43,7 @@ type ControlRecordTypeSchema struct {
 	Type int16 // 0+
 }
 
-// NewControlRecordTypeSchema returns one with Kafka's defaults.
+// NewControlRecordTypeSchema returns one with Kafka's defaults; what can be null is null.
 func NewControlRecordTypeSchema() *ControlRecordTypeSchema {
 	m := new(ControlRecordTypeSchema)
 	m.setDefaults()
@@ -60,7 +52,7 @@ func NewControlRecordTypeSchema() *ControlRecordTypeSchema {
 
 func (*ControlRecordTypeSchema) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ControlRecordTypeSchema) Name() string { return "ControlRecordTypeSchema" }
+func (*ControlRecordTypeSchema) Schema() string { return "ControlRecordTypeSchema" }
 
 func (m *ControlRecordTypeSchema) setDefaults() {
 	*m = ControlRecordTypeSchema{}
@@ -69,12 +61,10 @@ func (m *ControlRecordTypeSchema) setDefaults() {
 func (m *ControlRecordTypeSchema) read(r *reader, v int16) {
 	m.setDefaults()
 	m.Type = r.int16()
-
 }
 
 func (m *ControlRecordTypeSchema) write(w *writer, v int16) {
 	w.int16(m.Type)
-
 }
 
 // DefaultPrincipalData is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -85,7 +75,7 @@ type DefaultPrincipalData struct {
 	UnknownTags        []Tag
 }
 
-// NewDefaultPrincipalData returns one with Kafka's defaults.
+// NewDefaultPrincipalData returns one with Kafka's defaults; what can be null is null.
 func NewDefaultPrincipalData() *DefaultPrincipalData {
 	m := new(DefaultPrincipalData)
 	m.setDefaults()
@@ -94,7 +84,7 @@ func NewDefaultPrincipalData() *DefaultPrincipalData {
 
 func (*DefaultPrincipalData) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*DefaultPrincipalData) Name() string { return "DefaultPrincipalData" }
+func (*DefaultPrincipalData) Schema() string { return "DefaultPrincipalData" }
 
 func (m *DefaultPrincipalData) setDefaults() {
 	*m = DefaultPrincipalData{}
@@ -102,36 +92,24 @@ func (m *DefaultPrincipalData) setDefaults() {
 
 func (m *DefaultPrincipalData) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Type = r.string(flex)
-
-	m.Name = r.string(flex)
-
+	m.Type = r.string(true)
+	m.Name = r.string(true)
 	m.TokenAuthenticated = r.bool()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *DefaultPrincipalData) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Type, flex)
-
-	w.string(m.Name, flex)
-
+	w.string(m.Type, true)
+	w.string(m.Name, true)
 	w.bool(m.TokenAuthenticated)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // EndTxnMarker is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -139,12 +117,12 @@ type EndTxnMarker struct {
 	CoordinatorEpoch int32 // 0+
 }
 
-// NewEndTxnMarker returns one with Kafka's defaults.
+// NewEndTxnMarker returns one with Kafka's defaults; what can be null is null.
 func NewEndTxnMarker() *EndTxnMarker { m := new(EndTxnMarker); m.setDefaults(); return m }
 
 func (*EndTxnMarker) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*EndTxnMarker) Name() string { return "EndTxnMarker" }
+func (*EndTxnMarker) Schema() string { return "EndTxnMarker" }
 
 func (m *EndTxnMarker) setDefaults() {
 	*m = EndTxnMarker{}
@@ -153,12 +131,10 @@ func (m *EndTxnMarker) setDefaults() {
 func (m *EndTxnMarker) read(r *reader, v int16) {
 	m.setDefaults()
 	m.CoordinatorEpoch = r.int32()
-
 }
 
 func (m *EndTxnMarker) write(w *writer, v int16) {
 	w.int32(m.CoordinatorEpoch)
-
 }
 
 // KRaftVersionRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -168,7 +144,7 @@ type KRaftVersionRecord struct {
 	UnknownTags  []Tag
 }
 
-// NewKRaftVersionRecord returns one with Kafka's defaults.
+// NewKRaftVersionRecord returns one with Kafka's defaults; what can be null is null.
 func NewKRaftVersionRecord() *KRaftVersionRecord {
 	m := new(KRaftVersionRecord)
 	m.setDefaults()
@@ -177,7 +153,7 @@ func NewKRaftVersionRecord() *KRaftVersionRecord {
 
 func (*KRaftVersionRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*KRaftVersionRecord) Name() string { return "KRaftVersionRecord" }
+func (*KRaftVersionRecord) Schema() string { return "KRaftVersionRecord" }
 
 func (m *KRaftVersionRecord) setDefaults() {
 	*m = KRaftVersionRecord{}
@@ -185,32 +161,22 @@ func (m *KRaftVersionRecord) setDefaults() {
 
 func (m *KRaftVersionRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Version = r.int16()
-
 	m.KRaftVersion = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *KRaftVersionRecord) write(w *writer, v int16) {
-	flex := true
 	w.int16(m.Version)
-
 	w.int16(m.KRaftVersion)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // LeaderChangeMessage is Kafka's schema of that name, versions 0 to 1, flexible from 0.
@@ -222,7 +188,7 @@ type LeaderChangeMessage struct {
 	UnknownTags    []Tag
 }
 
-// NewLeaderChangeMessage returns one with Kafka's defaults.
+// NewLeaderChangeMessage returns one with Kafka's defaults; what can be null is null.
 func NewLeaderChangeMessage() *LeaderChangeMessage {
 	m := new(LeaderChangeMessage)
 	m.setDefaults()
@@ -231,7 +197,7 @@ func NewLeaderChangeMessage() *LeaderChangeMessage {
 
 func (*LeaderChangeMessage) Versions() (lo, hi int16) { return 0, 1 }
 
-func (*LeaderChangeMessage) Name() string { return "LeaderChangeMessage" }
+func (*LeaderChangeMessage) Schema() string { return "LeaderChangeMessage" }
 
 func (m *LeaderChangeMessage) setDefaults() {
 	*m = LeaderChangeMessage{}
@@ -239,72 +205,26 @@ func (m *LeaderChangeMessage) setDefaults() {
 
 func (m *LeaderChangeMessage) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Version = r.int16()
-
 	m.LeaderID = r.int32()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Voters = make([]LeaderChangeMessageVoter, n)
+	m.Voters = readStructs[LeaderChangeMessageVoter](r, v, true, false, 4)
+	m.GrantingVoters = readStructs[LeaderChangeMessageVoter](r, v, true, false, 4)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Voters {
-			if !r.ok() {
-				break
-			}
-			m.Voters[i].read(r, v)
-		}
-	} else {
-		m.Voters = nil
-	}
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.GrantingVoters = make([]LeaderChangeMessageVoter, n)
-		}
-		for i := range m.GrantingVoters {
-			if !r.ok() {
-				break
-			}
-			m.GrantingVoters[i].read(r, v)
-		}
-	} else {
-		m.GrantingVoters = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *LeaderChangeMessage) write(w *writer, v int16) {
-	flex := true
 	w.int16(m.Version)
-
 	w.int32(m.LeaderID)
-
-	if w.arrayLen(len(m.Voters), false, flex, false) {
-		for i := range m.Voters {
-			m.Voters[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.GrantingVoters), false, flex, false) {
-		for i := range m.GrantingVoters {
-			m.GrantingVoters[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.Voters, v, true, false)
+	writeStructs(w, m.GrantingVoters, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // LeaderChangeMessageVoter is nested in LeaderChangeMessage.
@@ -314,43 +234,42 @@ type LeaderChangeMessageVoter struct {
 	UnknownTags      []Tag
 }
 
+// NewLeaderChangeMessageVoter returns one with Kafka's defaults; what can be null is null.
+func NewLeaderChangeMessageVoter() *LeaderChangeMessageVoter {
+	m := new(LeaderChangeMessageVoter)
+	m.setDefaults()
+	return m
+}
+
 func (m *LeaderChangeMessageVoter) setDefaults() {
 	*m = LeaderChangeMessageVoter{}
 }
 
 func (m *LeaderChangeMessageVoter) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.VoterID = r.int32()
-
 	if v >= 1 {
 		m.VoterDirectoryID = r.uuid()
 	}
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *LeaderChangeMessageVoter) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.VoterID)
-
 	if v >= 1 {
 		w.uuid(m.VoterDirectoryID)
 	}
 	if !(v >= 1) && (m.VoterDirectoryID != protocol.UUID{}) {
 		w.failField("LeaderChangeMessageVoter.VoterDirectoryID", v)
 	}
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // SnapshotFooterRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -359,7 +278,7 @@ type SnapshotFooterRecord struct {
 	UnknownTags []Tag
 }
 
-// NewSnapshotFooterRecord returns one with Kafka's defaults.
+// NewSnapshotFooterRecord returns one with Kafka's defaults; what can be null is null.
 func NewSnapshotFooterRecord() *SnapshotFooterRecord {
 	m := new(SnapshotFooterRecord)
 	m.setDefaults()
@@ -368,7 +287,7 @@ func NewSnapshotFooterRecord() *SnapshotFooterRecord {
 
 func (*SnapshotFooterRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*SnapshotFooterRecord) Name() string { return "SnapshotFooterRecord" }
+func (*SnapshotFooterRecord) Schema() string { return "SnapshotFooterRecord" }
 
 func (m *SnapshotFooterRecord) setDefaults() {
 	*m = SnapshotFooterRecord{}
@@ -376,28 +295,20 @@ func (m *SnapshotFooterRecord) setDefaults() {
 
 func (m *SnapshotFooterRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Version = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *SnapshotFooterRecord) write(w *writer, v int16) {
-	flex := true
 	w.int16(m.Version)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // SnapshotHeaderRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -407,7 +318,7 @@ type SnapshotHeaderRecord struct {
 	UnknownTags               []Tag
 }
 
-// NewSnapshotHeaderRecord returns one with Kafka's defaults.
+// NewSnapshotHeaderRecord returns one with Kafka's defaults; what can be null is null.
 func NewSnapshotHeaderRecord() *SnapshotHeaderRecord {
 	m := new(SnapshotHeaderRecord)
 	m.setDefaults()
@@ -416,7 +327,7 @@ func NewSnapshotHeaderRecord() *SnapshotHeaderRecord {
 
 func (*SnapshotHeaderRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*SnapshotHeaderRecord) Name() string { return "SnapshotHeaderRecord" }
+func (*SnapshotHeaderRecord) Schema() string { return "SnapshotHeaderRecord" }
 
 func (m *SnapshotHeaderRecord) setDefaults() {
 	*m = SnapshotHeaderRecord{}
@@ -424,32 +335,22 @@ func (m *SnapshotHeaderRecord) setDefaults() {
 
 func (m *SnapshotHeaderRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Version = r.int16()
-
 	m.LastContainedLogTimestamp = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *SnapshotHeaderRecord) write(w *writer, v int16) {
-	flex := true
 	w.int16(m.Version)
-
 	w.int64(m.LastContainedLogTimestamp)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // VotersRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -459,12 +360,12 @@ type VotersRecord struct {
 	UnknownTags []Tag
 }
 
-// NewVotersRecord returns one with Kafka's defaults.
+// NewVotersRecord returns one with Kafka's defaults; what can be null is null.
 func NewVotersRecord() *VotersRecord { m := new(VotersRecord); m.setDefaults(); return m }
 
 func (*VotersRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*VotersRecord) Name() string { return "VotersRecord" }
+func (*VotersRecord) Schema() string { return "VotersRecord" }
 
 func (m *VotersRecord) setDefaults() {
 	*m = VotersRecord{}
@@ -472,48 +373,22 @@ func (m *VotersRecord) setDefaults() {
 
 func (m *VotersRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Version = r.int16()
-
-	if n := r.arrayLen(flex, false, 25); n >= 0 {
-		if n > 0 {
-			m.Voters = make([]VotersRecordVoter, n)
+	m.Voters = readStructs[VotersRecordVoter](r, v, true, false, 25)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Voters {
-			if !r.ok() {
-				break
-			}
-			m.Voters[i].read(r, v)
-		}
-	} else {
-		m.Voters = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *VotersRecord) write(w *writer, v int16) {
-	flex := true
 	w.int16(m.Version)
-
-	if w.arrayLen(len(m.Voters), false, flex, false) {
-		for i := range m.Voters {
-			m.Voters[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.Voters, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // VotersRecordEndpoint is nested in VotersRecord.
@@ -524,42 +399,37 @@ type VotersRecordEndpoint struct {
 	UnknownTags []Tag
 }
 
+// NewVotersRecordEndpoint returns one with Kafka's defaults; what can be null is null.
+func NewVotersRecordEndpoint() *VotersRecordEndpoint {
+	m := new(VotersRecordEndpoint)
+	m.setDefaults()
+	return m
+}
+
 func (m *VotersRecordEndpoint) setDefaults() {
 	*m = VotersRecordEndpoint{}
 }
 
 func (m *VotersRecordEndpoint) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
-	m.Host = r.string(flex)
-
+	m.Name = r.string(true)
+	m.Host = r.string(true)
 	m.Port = r.uint16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *VotersRecordEndpoint) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
-	w.string(m.Host, flex)
-
+	w.string(m.Name, true)
+	w.string(m.Host, true)
 	w.uint16(m.Port)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // VotersRecordKRaftVersionFeature is nested in VotersRecord.
@@ -569,38 +439,35 @@ type VotersRecordKRaftVersionFeature struct {
 	UnknownTags         []Tag
 }
 
+// NewVotersRecordKRaftVersionFeature returns one with Kafka's defaults; what can be null is null.
+func NewVotersRecordKRaftVersionFeature() *VotersRecordKRaftVersionFeature {
+	m := new(VotersRecordKRaftVersionFeature)
+	m.setDefaults()
+	return m
+}
+
 func (m *VotersRecordKRaftVersionFeature) setDefaults() {
 	*m = VotersRecordKRaftVersionFeature{}
 }
 
 func (m *VotersRecordKRaftVersionFeature) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.MinSupportedVersion = r.int16()
-
 	m.MaxSupportedVersion = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *VotersRecordKRaftVersionFeature) write(w *writer, v int16) {
-	flex := true
 	w.int16(m.MinSupportedVersion)
-
 	w.int16(m.MaxSupportedVersion)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // VotersRecordVoter is nested in VotersRecord.
@@ -612,6 +479,13 @@ type VotersRecordVoter struct {
 	UnknownTags         []Tag
 }
 
+// NewVotersRecordVoter returns one with Kafka's defaults; what can be null is null.
+func NewVotersRecordVoter() *VotersRecordVoter {
+	m := new(VotersRecordVoter)
+	m.setDefaults()
+	return m
+}
+
 func (m *VotersRecordVoter) setDefaults() {
 	*m = VotersRecordVoter{}
 	m.KRaftVersionFeature.setDefaults()
@@ -619,54 +493,24 @@ func (m *VotersRecordVoter) setDefaults() {
 
 func (m *VotersRecordVoter) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.VoterID = r.int32()
-
 	m.VoterDirectoryID = r.uuid()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Endpoints = make([]VotersRecordEndpoint, n)
-		}
-		for i := range m.Endpoints {
-			if !r.ok() {
-				break
-			}
-			m.Endpoints[i].read(r, v)
-		}
-	} else {
-		m.Endpoints = nil
-	}
-
+	m.Endpoints = readStructs[VotersRecordEndpoint](r, v, true, false, 4)
 	m.KRaftVersionFeature.read(r, v)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *VotersRecordVoter) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.VoterID)
-
 	w.uuid(m.VoterDirectoryID)
-
-	if w.arrayLen(len(m.Endpoints), false, flex, false) {
-		for i := range m.Endpoints {
-			m.Endpoints[i].write(w, v)
-		}
-	}
-
+	writeStructs(w, m.Endpoints, v, true, false)
 	m.KRaftVersionFeature.write(w, v)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }

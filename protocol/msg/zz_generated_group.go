@@ -11,7 +11,7 @@ type LegacyOffsetCommitKey struct {
 	Partition int32  // 0
 }
 
-// NewLegacyOffsetCommitKey returns one with Kafka's defaults.
+// NewLegacyOffsetCommitKey returns one with Kafka's defaults; what can be null is null.
 func NewLegacyOffsetCommitKey() *LegacyOffsetCommitKey {
 	m := new(LegacyOffsetCommitKey)
 	m.setDefaults()
@@ -20,7 +20,7 @@ func NewLegacyOffsetCommitKey() *LegacyOffsetCommitKey {
 
 func (*LegacyOffsetCommitKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*LegacyOffsetCommitKey) Name() string { return "LegacyOffsetCommitKey" }
+func (*LegacyOffsetCommitKey) Schema() string { return "LegacyOffsetCommitKey" }
 
 // RecordID is 0.
 func (*LegacyOffsetCommitKey) RecordID() int16 { return 0 }
@@ -32,20 +32,14 @@ func (m *LegacyOffsetCommitKey) setDefaults() {
 func (m *LegacyOffsetCommitKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.Group = r.string(false)
-
 	m.Topic = r.string(false)
-
 	m.Partition = r.int32()
-
 }
 
 func (m *LegacyOffsetCommitKey) write(w *writer, v int16) {
 	w.string(m.Group, false)
-
 	w.string(m.Topic, false)
-
 	w.int32(m.Partition)
-
 }
 
 // LegacyOffsetCommitValue is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -55,7 +49,7 @@ type LegacyOffsetCommitValue struct {
 	CommitTimestamp int64  // 0
 }
 
-// NewLegacyOffsetCommitValue returns one with Kafka's defaults.
+// NewLegacyOffsetCommitValue returns one with Kafka's defaults; what can be null is null.
 func NewLegacyOffsetCommitValue() *LegacyOffsetCommitValue {
 	m := new(LegacyOffsetCommitValue)
 	m.setDefaults()
@@ -64,7 +58,7 @@ func NewLegacyOffsetCommitValue() *LegacyOffsetCommitValue {
 
 func (*LegacyOffsetCommitValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*LegacyOffsetCommitValue) Name() string { return "LegacyOffsetCommitValue" }
+func (*LegacyOffsetCommitValue) Schema() string { return "LegacyOffsetCommitValue" }
 
 // RecordID is 0.
 func (*LegacyOffsetCommitValue) RecordID() int16 { return 0 }
@@ -76,20 +70,14 @@ func (m *LegacyOffsetCommitValue) setDefaults() {
 func (m *LegacyOffsetCommitValue) read(r *reader, v int16) {
 	m.setDefaults()
 	m.Offset = r.int64()
-
 	m.Metadata = r.string(false)
-
 	m.CommitTimestamp = r.int64()
-
 }
 
 func (m *LegacyOffsetCommitValue) write(w *writer, v int16) {
 	w.int64(m.Offset)
-
 	w.string(m.Metadata, false)
-
 	w.int64(m.CommitTimestamp)
-
 }
 
 // OffsetCommitKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -99,12 +87,12 @@ type OffsetCommitKey struct {
 	Partition int32  // 0
 }
 
-// NewOffsetCommitKey returns one with Kafka's defaults.
+// NewOffsetCommitKey returns one with Kafka's defaults; what can be null is null.
 func NewOffsetCommitKey() *OffsetCommitKey { m := new(OffsetCommitKey); m.setDefaults(); return m }
 
 func (*OffsetCommitKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*OffsetCommitKey) Name() string { return "OffsetCommitKey" }
+func (*OffsetCommitKey) Schema() string { return "OffsetCommitKey" }
 
 // RecordID is 1.
 func (*OffsetCommitKey) RecordID() int16 { return 1 }
@@ -116,20 +104,14 @@ func (m *OffsetCommitKey) setDefaults() {
 func (m *OffsetCommitKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.Group = r.string(false)
-
 	m.Topic = r.string(false)
-
 	m.Partition = r.int32()
-
 }
 
 func (m *OffsetCommitKey) write(w *writer, v int16) {
 	w.string(m.Group, false)
-
 	w.string(m.Topic, false)
-
 	w.int32(m.Partition)
-
 }
 
 // OffsetCommitValue is Kafka's schema of that name, versions 0 to 4, flexible from 4.
@@ -143,7 +125,7 @@ type OffsetCommitValue struct {
 	UnknownTags     []Tag
 }
 
-// NewOffsetCommitValue returns one with Kafka's defaults.
+// NewOffsetCommitValue returns one with Kafka's defaults; what can be null is null.
 func NewOffsetCommitValue() *OffsetCommitValue {
 	m := new(OffsetCommitValue)
 	m.setDefaults()
@@ -152,7 +134,7 @@ func NewOffsetCommitValue() *OffsetCommitValue {
 
 func (*OffsetCommitValue) Versions() (lo, hi int16) { return 0, 4 }
 
-func (*OffsetCommitValue) Name() string { return "OffsetCommitValue" }
+func (*OffsetCommitValue) Schema() string { return "OffsetCommitValue" }
 
 // RecordID is 1.
 func (*OffsetCommitValue) RecordID() int16 { return 1 }
@@ -167,20 +149,17 @@ func (m *OffsetCommitValue) read(r *reader, v int16) {
 	m.setDefaults()
 	flex := v >= 4
 	m.Offset = r.int64()
-
 	if v >= 3 {
 		m.LeaderEpoch = r.int32()
 	}
 	m.Metadata = r.string(flex)
-
 	m.CommitTimestamp = r.int64()
-
 	if v == 1 {
 		m.ExpireTimestamp = r.int64()
 	}
 	if flex {
 		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
+			tag, after := r.enterTag()
 			switch tag {
 			case 0:
 				if !(v >= 4) {
@@ -190,7 +169,7 @@ func (m *OffsetCommitValue) read(r *reader, v int16) {
 			default:
 				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 			}
-			r.leaveTag(outer)
+			r.leaveTag(after)
 		}
 	}
 }
@@ -198,14 +177,11 @@ func (m *OffsetCommitValue) read(r *reader, v int16) {
 func (m *OffsetCommitValue) write(w *writer, v int16) {
 	flex := v >= 4
 	w.int64(m.Offset)
-
 	if v >= 3 {
 		w.int32(m.LeaderEpoch)
 	}
 	w.string(m.Metadata, flex)
-
 	w.int64(m.CommitTimestamp)
-
 	if v == 1 {
 		w.int64(m.ExpireTimestamp)
 	}
@@ -232,12 +208,12 @@ type GroupMetadataKey struct {
 	Group string // 0
 }
 
-// NewGroupMetadataKey returns one with Kafka's defaults.
+// NewGroupMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewGroupMetadataKey() *GroupMetadataKey { m := new(GroupMetadataKey); m.setDefaults(); return m }
 
 func (*GroupMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*GroupMetadataKey) Name() string { return "GroupMetadataKey" }
+func (*GroupMetadataKey) Schema() string { return "GroupMetadataKey" }
 
 // RecordID is 2.
 func (*GroupMetadataKey) RecordID() int16 { return 2 }
@@ -249,12 +225,10 @@ func (m *GroupMetadataKey) setDefaults() {
 func (m *GroupMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.Group = r.string(false)
-
 }
 
 func (m *GroupMetadataKey) write(w *writer, v int16) {
 	w.string(m.Group, false)
-
 }
 
 // GroupMetadataValue is Kafka's schema of that name, versions 0 to 4, flexible from 4.
@@ -268,7 +242,7 @@ type GroupMetadataValue struct {
 	UnknownTags           []Tag
 }
 
-// NewGroupMetadataValue returns one with Kafka's defaults.
+// NewGroupMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewGroupMetadataValue() *GroupMetadataValue {
 	m := new(GroupMetadataValue)
 	m.setDefaults()
@@ -277,15 +251,13 @@ func NewGroupMetadataValue() *GroupMetadataValue {
 
 func (*GroupMetadataValue) Versions() (lo, hi int16) { return 0, 4 }
 
-func (*GroupMetadataValue) Name() string { return "GroupMetadataValue" }
+func (*GroupMetadataValue) Schema() string { return "GroupMetadataValue" }
 
 // RecordID is 2.
 func (*GroupMetadataValue) RecordID() int16 { return 2 }
 
 func (m *GroupMetadataValue) setDefaults() {
 	*m = GroupMetadataValue{}
-	m.Protocol = new(string)
-	m.Leader = new(string)
 	m.CurrentStateTimestamp = -1
 }
 
@@ -293,38 +265,21 @@ func (m *GroupMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
 	flex := v >= 4
 	m.ProtocolType = r.string(flex)
-
 	m.Generation = r.int32()
-
 	m.Protocol = r.nullableString(flex, true)
-
 	m.Leader = r.nullableString(flex, true)
-
 	if v >= 2 {
 		m.CurrentStateTimestamp = r.int64()
 	}
-	if n := r.arrayLen(flex, false, 9); n >= 0 {
-		if n > 0 {
-			m.Members = make([]GroupMetadataValueMemberMetadata, n)
-		}
-		for i := range m.Members {
-			if !r.ok() {
-				break
-			}
-			m.Members[i].read(r, v)
-		}
-	} else {
-		m.Members = nil
-	}
-
+	m.Members = readStructs[GroupMetadataValueMemberMetadata](r, v, flex, false, 9)
 	if flex {
 		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
+			tag, after := r.enterTag()
 			switch tag {
 			default:
 				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 			}
-			r.leaveTag(outer)
+			r.leaveTag(after)
 		}
 	}
 }
@@ -332,22 +287,13 @@ func (m *GroupMetadataValue) read(r *reader, v int16) {
 func (m *GroupMetadataValue) write(w *writer, v int16) {
 	flex := v >= 4
 	w.string(m.ProtocolType, flex)
-
 	w.int32(m.Generation)
-
 	w.nullableString(m.Protocol, flex, true)
-
 	w.nullableString(m.Leader, flex, true)
-
 	if v >= 2 {
 		w.int64(m.CurrentStateTimestamp)
 	}
-	if w.arrayLen(len(m.Members), false, flex, false) {
-		for i := range m.Members {
-			m.Members[i].write(w, v)
-		}
-	}
-
+	writeStructs(w, m.Members, v, flex, false)
 	if flex {
 		w.tags(m.UnknownTags)
 	}
@@ -366,6 +312,13 @@ type GroupMetadataValueMemberMetadata struct {
 	UnknownTags      []Tag
 }
 
+// NewGroupMetadataValueMemberMetadata returns one with Kafka's defaults; what can be null is null.
+func NewGroupMetadataValueMemberMetadata() *GroupMetadataValueMemberMetadata {
+	m := new(GroupMetadataValueMemberMetadata)
+	m.setDefaults()
+	return m
+}
+
 func (m *GroupMetadataValueMemberMetadata) setDefaults() {
 	*m = GroupMetadataValueMemberMetadata{}
 	m.RebalanceTimeout = -1
@@ -375,31 +328,25 @@ func (m *GroupMetadataValueMemberMetadata) read(r *reader, v int16) {
 	m.setDefaults()
 	flex := v >= 4
 	m.MemberID = r.string(flex)
-
 	if v >= 3 {
 		m.GroupInstanceID = r.nullableString(flex, v >= 3)
 	}
 	m.ClientID = r.string(flex)
-
 	m.ClientHost = r.string(flex)
-
 	if v >= 1 {
 		m.RebalanceTimeout = r.int32()
 	}
 	m.SessionTimeout = r.int32()
-
 	m.Subscription = r.bytes(flex, false)
-
 	m.Assignment = r.bytes(flex, false)
-
 	if flex {
 		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
+			tag, after := r.enterTag()
 			switch tag {
 			default:
 				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 			}
-			r.leaveTag(outer)
+			r.leaveTag(after)
 		}
 	}
 }
@@ -407,23 +354,17 @@ func (m *GroupMetadataValueMemberMetadata) read(r *reader, v int16) {
 func (m *GroupMetadataValueMemberMetadata) write(w *writer, v int16) {
 	flex := v >= 4
 	w.string(m.MemberID, flex)
-
 	if v >= 3 {
 		w.nullableString(m.GroupInstanceID, flex, v >= 3)
 	}
 	w.string(m.ClientID, flex)
-
 	w.string(m.ClientHost, flex)
-
 	if v >= 1 {
 		w.int32(m.RebalanceTimeout)
 	}
 	w.int32(m.SessionTimeout)
-
 	w.bytes(m.Subscription, flex, false)
-
 	w.bytes(m.Assignment, flex, false)
-
 	if flex {
 		w.tags(m.UnknownTags)
 	}
@@ -434,7 +375,7 @@ type ConsumerGroupMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewConsumerGroupMetadataKey returns one with Kafka's defaults.
+// NewConsumerGroupMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupMetadataKey() *ConsumerGroupMetadataKey {
 	m := new(ConsumerGroupMetadataKey)
 	m.setDefaults()
@@ -443,7 +384,7 @@ func NewConsumerGroupMetadataKey() *ConsumerGroupMetadataKey {
 
 func (*ConsumerGroupMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupMetadataKey) Name() string { return "ConsumerGroupMetadataKey" }
+func (*ConsumerGroupMetadataKey) Schema() string { return "ConsumerGroupMetadataKey" }
 
 // RecordID is 3.
 func (*ConsumerGroupMetadataKey) RecordID() int16 { return 3 }
@@ -455,12 +396,10 @@ func (m *ConsumerGroupMetadataKey) setDefaults() {
 func (m *ConsumerGroupMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *ConsumerGroupMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // ConsumerGroupMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -470,7 +409,7 @@ type ConsumerGroupMetadataValue struct {
 	UnknownTags  []Tag
 }
 
-// NewConsumerGroupMetadataValue returns one with Kafka's defaults.
+// NewConsumerGroupMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupMetadataValue() *ConsumerGroupMetadataValue {
 	m := new(ConsumerGroupMetadataValue)
 	m.setDefaults()
@@ -479,7 +418,7 @@ func NewConsumerGroupMetadataValue() *ConsumerGroupMetadataValue {
 
 func (*ConsumerGroupMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupMetadataValue) Name() string { return "ConsumerGroupMetadataValue" }
+func (*ConsumerGroupMetadataValue) Schema() string { return "ConsumerGroupMetadataValue" }
 
 // RecordID is 3.
 func (*ConsumerGroupMetadataValue) RecordID() int16 { return 3 }
@@ -490,43 +429,35 @@ func (m *ConsumerGroupMetadataValue) setDefaults() {
 
 func (m *ConsumerGroupMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Epoch = r.int32()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.MetadataHash = r.int64()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.MetadataHash = r.int64()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupMetadataValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.Epoch)
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.MetadataHash != 0
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int64(m.MetadataHash)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.MetadataHash != 0
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int64(m.MetadataHash)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ConsumerGroupPartitionMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -534,7 +465,7 @@ type ConsumerGroupPartitionMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewConsumerGroupPartitionMetadataKey returns one with Kafka's defaults.
+// NewConsumerGroupPartitionMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupPartitionMetadataKey() *ConsumerGroupPartitionMetadataKey {
 	m := new(ConsumerGroupPartitionMetadataKey)
 	m.setDefaults()
@@ -543,7 +474,7 @@ func NewConsumerGroupPartitionMetadataKey() *ConsumerGroupPartitionMetadataKey {
 
 func (*ConsumerGroupPartitionMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupPartitionMetadataKey) Name() string { return "ConsumerGroupPartitionMetadataKey" }
+func (*ConsumerGroupPartitionMetadataKey) Schema() string { return "ConsumerGroupPartitionMetadataKey" }
 
 // RecordID is 4.
 func (*ConsumerGroupPartitionMetadataKey) RecordID() int16 { return 4 }
@@ -555,12 +486,10 @@ func (m *ConsumerGroupPartitionMetadataKey) setDefaults() {
 func (m *ConsumerGroupPartitionMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *ConsumerGroupPartitionMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // ConsumerGroupPartitionMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -569,7 +498,7 @@ type ConsumerGroupPartitionMetadataValue struct {
 	UnknownTags []Tag
 }
 
-// NewConsumerGroupPartitionMetadataValue returns one with Kafka's defaults.
+// NewConsumerGroupPartitionMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupPartitionMetadataValue() *ConsumerGroupPartitionMetadataValue {
 	m := new(ConsumerGroupPartitionMetadataValue)
 	m.setDefaults()
@@ -578,7 +507,7 @@ func NewConsumerGroupPartitionMetadataValue() *ConsumerGroupPartitionMetadataVal
 
 func (*ConsumerGroupPartitionMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupPartitionMetadataValue) Name() string {
+func (*ConsumerGroupPartitionMetadataValue) Schema() string {
 	return "ConsumerGroupPartitionMetadataValue"
 }
 
@@ -591,44 +520,20 @@ func (m *ConsumerGroupPartitionMetadataValue) setDefaults() {
 
 func (m *ConsumerGroupPartitionMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 22); n >= 0 {
-		if n > 0 {
-			m.Topics = make([]ConsumerGroupPartitionMetadataValueTopicMetadata, n)
+	m.Topics = readStructs[ConsumerGroupPartitionMetadataValueTopicMetadata](r, v, true, false, 22)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Topics {
-			if !r.ok() {
-				break
-			}
-			m.Topics[i].read(r, v)
-		}
-	} else {
-		m.Topics = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupPartitionMetadataValue) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.Topics), false, flex, false) {
-		for i := range m.Topics {
-			m.Topics[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.Topics, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupPartitionMetadataValuePartitionMetadata is nested in ConsumerGroupPartitionMetadataValue.
@@ -638,54 +543,35 @@ type ConsumerGroupPartitionMetadataValuePartitionMetadata struct {
 	UnknownTags []Tag
 }
 
+// NewConsumerGroupPartitionMetadataValuePartitionMetadata returns one with Kafka's defaults; what can be null is null.
+func NewConsumerGroupPartitionMetadataValuePartitionMetadata() *ConsumerGroupPartitionMetadataValuePartitionMetadata {
+	m := new(ConsumerGroupPartitionMetadataValuePartitionMetadata)
+	m.setDefaults()
+	return m
+}
+
 func (m *ConsumerGroupPartitionMetadataValuePartitionMetadata) setDefaults() {
 	*m = ConsumerGroupPartitionMetadataValuePartitionMetadata{}
 }
 
 func (m *ConsumerGroupPartitionMetadataValuePartitionMetadata) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Partition = r.int32()
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.Racks = make([]string, n)
+	m.Racks = r.strings(true, false)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Racks {
-			if !r.ok() {
-				break
-			}
-			m.Racks[i] = r.string(flex)
-		}
-	} else {
-		m.Racks = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupPartitionMetadataValuePartitionMetadata) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.Partition)
-
-	if w.arrayLen(len(m.Racks), false, flex, false) {
-		for i := range m.Racks {
-			w.string(m.Racks[i], flex)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.strings(m.Racks, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupPartitionMetadataValueTopicMetadata is nested in ConsumerGroupPartitionMetadataValue.
@@ -697,62 +583,39 @@ type ConsumerGroupPartitionMetadataValueTopicMetadata struct {
 	UnknownTags       []Tag
 }
 
+// NewConsumerGroupPartitionMetadataValueTopicMetadata returns one with Kafka's defaults; what can be null is null.
+func NewConsumerGroupPartitionMetadataValueTopicMetadata() *ConsumerGroupPartitionMetadataValueTopicMetadata {
+	m := new(ConsumerGroupPartitionMetadataValueTopicMetadata)
+	m.setDefaults()
+	return m
+}
+
 func (m *ConsumerGroupPartitionMetadataValueTopicMetadata) setDefaults() {
 	*m = ConsumerGroupPartitionMetadataValueTopicMetadata{}
 }
 
 func (m *ConsumerGroupPartitionMetadataValueTopicMetadata) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	m.TopicName = r.string(flex)
-
+	m.TopicName = r.string(true)
 	m.NumPartitions = r.int32()
-
-	if n := r.arrayLen(flex, false, 5); n >= 0 {
-		if n > 0 {
-			m.PartitionMetadata = make([]ConsumerGroupPartitionMetadataValuePartitionMetadata, n)
+	m.PartitionMetadata = readStructs[ConsumerGroupPartitionMetadataValuePartitionMetadata](r, v, true, false, 5)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.PartitionMetadata {
-			if !r.ok() {
-				break
-			}
-			m.PartitionMetadata[i].read(r, v)
-		}
-	} else {
-		m.PartitionMetadata = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupPartitionMetadataValueTopicMetadata) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	w.string(m.TopicName, flex)
-
+	w.string(m.TopicName, true)
 	w.int32(m.NumPartitions)
-
-	if w.arrayLen(len(m.PartitionMetadata), false, flex, false) {
-		for i := range m.PartitionMetadata {
-			m.PartitionMetadata[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.PartitionMetadata, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupMemberMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -761,7 +624,7 @@ type ConsumerGroupMemberMetadataKey struct {
 	MemberID string // 0
 }
 
-// NewConsumerGroupMemberMetadataKey returns one with Kafka's defaults.
+// NewConsumerGroupMemberMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupMemberMetadataKey() *ConsumerGroupMemberMetadataKey {
 	m := new(ConsumerGroupMemberMetadataKey)
 	m.setDefaults()
@@ -770,7 +633,7 @@ func NewConsumerGroupMemberMetadataKey() *ConsumerGroupMemberMetadataKey {
 
 func (*ConsumerGroupMemberMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupMemberMetadataKey) Name() string { return "ConsumerGroupMemberMetadataKey" }
+func (*ConsumerGroupMemberMetadataKey) Schema() string { return "ConsumerGroupMemberMetadataKey" }
 
 // RecordID is 5.
 func (*ConsumerGroupMemberMetadataKey) RecordID() int16 { return 5 }
@@ -782,16 +645,12 @@ func (m *ConsumerGroupMemberMetadataKey) setDefaults() {
 func (m *ConsumerGroupMemberMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *ConsumerGroupMemberMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // ConsumerGroupMemberMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -808,7 +667,7 @@ type ConsumerGroupMemberMetadataValue struct {
 	UnknownTags           []Tag
 }
 
-// NewConsumerGroupMemberMetadataValue returns one with Kafka's defaults.
+// NewConsumerGroupMemberMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupMemberMetadataValue() *ConsumerGroupMemberMetadataValue {
 	m := new(ConsumerGroupMemberMetadataValue)
 	m.setDefaults()
@@ -817,115 +676,62 @@ func NewConsumerGroupMemberMetadataValue() *ConsumerGroupMemberMetadataValue {
 
 func (*ConsumerGroupMemberMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupMemberMetadataValue) Name() string { return "ConsumerGroupMemberMetadataValue" }
+func (*ConsumerGroupMemberMetadataValue) Schema() string { return "ConsumerGroupMemberMetadataValue" }
 
 // RecordID is 5.
 func (*ConsumerGroupMemberMetadataValue) RecordID() int16 { return 5 }
 
 func (m *ConsumerGroupMemberMetadataValue) setDefaults() {
 	*m = ConsumerGroupMemberMetadataValue{}
-	m.InstanceID = new(string)
-	m.RackID = new(string)
-	m.SubscribedTopicRegex = new(string)
 	m.RebalanceTimeoutMs = -1
-	m.ServerAssignor = new(string)
-	m.ClassicMemberMetadata = new(ConsumerGroupMemberMetadataValueClassicMemberMetadata)
-	m.ClassicMemberMetadata.setDefaults()
 }
 
 func (m *ConsumerGroupMemberMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.InstanceID = r.nullableString(flex, true)
-
-	m.RackID = r.nullableString(flex, true)
-
-	m.ClientID = r.string(flex)
-
-	m.ClientHost = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.SubscribedTopicNames = make([]string, n)
-		}
-		for i := range m.SubscribedTopicNames {
-			if !r.ok() {
-				break
-			}
-			m.SubscribedTopicNames[i] = r.string(flex)
-		}
-	} else {
-		m.SubscribedTopicNames = nil
-	}
-
-	m.SubscribedTopicRegex = r.nullableString(flex, true)
-
+	m.InstanceID = r.nullableString(true, true)
+	m.RackID = r.nullableString(true, true)
+	m.ClientID = r.string(true)
+	m.ClientHost = r.string(true)
+	m.SubscribedTopicNames = r.strings(true, false)
+	m.SubscribedTopicRegex = r.nullableString(true, true)
 	m.RebalanceTimeoutMs = r.int32()
-
-	m.ServerAssignor = r.nullableString(flex, true)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				if r.presentInTag() {
-					m.ClassicMemberMetadata = new(ConsumerGroupMemberMetadataValueClassicMemberMetadata)
-					m.ClassicMemberMetadata.read(r, v)
-				} else {
-					m.ClassicMemberMetadata = nil
-					if !(true) {
-						r.failNull()
-					}
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.ServerAssignor = r.nullableString(true, true)
+	m.ClassicMemberMetadata = NewConsumerGroupMemberMetadataValueClassicMemberMetadata()
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.ClassicMemberMetadata = readNullable[ConsumerGroupMemberMetadataValueClassicMemberMetadata](r, v, true, true)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupMemberMetadataValue) write(w *writer, v int16) {
-	flex := true
-	w.nullableString(m.InstanceID, flex, true)
-
-	w.nullableString(m.RackID, flex, true)
-
-	w.string(m.ClientID, flex)
-
-	w.string(m.ClientHost, flex)
-
-	if w.arrayLen(len(m.SubscribedTopicNames), false, flex, false) {
-		for i := range m.SubscribedTopicNames {
-			w.string(m.SubscribedTopicNames[i], flex)
-		}
-	}
-
-	w.nullableString(m.SubscribedTopicRegex, flex, true)
-
+	w.nullableString(m.InstanceID, true, true)
+	w.nullableString(m.RackID, true, true)
+	w.string(m.ClientID, true)
+	w.string(m.ClientHost, true)
+	w.strings(m.SubscribedTopicNames, true, false)
+	w.nullableString(m.SubscribedTopicRegex, true, true)
 	w.int32(m.RebalanceTimeoutMs)
-
-	w.nullableString(m.ServerAssignor, flex, true)
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.ClassicMemberMetadata == nil || !m.ClassicMemberMetadata.isDefault()
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			if w.presentInTag(m.ClassicMemberMetadata != nil, true) {
-				m.ClassicMemberMetadata.write(w, v)
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	w.nullableString(m.ServerAssignor, true, true)
+	n := len(m.UnknownTags)
+	has0 := m.ClassicMemberMetadata == nil || !m.ClassicMemberMetadata.isDefault()
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		writeNullable(w, m.ClassicMemberMetadata, v, true, true)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ConsumerGroupMemberMetadataValueClassicMemberMetadata is nested in ConsumerGroupMemberMetadataValue.
@@ -933,6 +739,13 @@ type ConsumerGroupMemberMetadataValueClassicMemberMetadata struct {
 	SessionTimeoutMs   int32                                             // 0+
 	SupportedProtocols []ConsumerGroupMemberMetadataValueClassicProtocol // 0+
 	UnknownTags        []Tag
+}
+
+// NewConsumerGroupMemberMetadataValueClassicMemberMetadata returns one with Kafka's defaults; what can be null is null.
+func NewConsumerGroupMemberMetadataValueClassicMemberMetadata() *ConsumerGroupMemberMetadataValueClassicMemberMetadata {
+	m := new(ConsumerGroupMemberMetadataValueClassicMemberMetadata)
+	m.setDefaults()
+	return m
 }
 
 func (m *ConsumerGroupMemberMetadataValueClassicMemberMetadata) setDefaults() {
@@ -951,48 +764,22 @@ func (m *ConsumerGroupMemberMetadataValueClassicMemberMetadata) isDefault() bool
 
 func (m *ConsumerGroupMemberMetadataValueClassicMemberMetadata) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.SessionTimeoutMs = r.int32()
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.SupportedProtocols = make([]ConsumerGroupMemberMetadataValueClassicProtocol, n)
+	m.SupportedProtocols = readStructs[ConsumerGroupMemberMetadataValueClassicProtocol](r, v, true, false, 2)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.SupportedProtocols {
-			if !r.ok() {
-				break
-			}
-			m.SupportedProtocols[i].read(r, v)
-		}
-	} else {
-		m.SupportedProtocols = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupMemberMetadataValueClassicMemberMetadata) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.SessionTimeoutMs)
-
-	if w.arrayLen(len(m.SupportedProtocols), false, flex, false) {
-		for i := range m.SupportedProtocols {
-			m.SupportedProtocols[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.SupportedProtocols, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupMemberMetadataValueClassicProtocol is nested in ConsumerGroupMemberMetadataValue.
@@ -1002,38 +789,35 @@ type ConsumerGroupMemberMetadataValueClassicProtocol struct {
 	UnknownTags []Tag
 }
 
+// NewConsumerGroupMemberMetadataValueClassicProtocol returns one with Kafka's defaults; what can be null is null.
+func NewConsumerGroupMemberMetadataValueClassicProtocol() *ConsumerGroupMemberMetadataValueClassicProtocol {
+	m := new(ConsumerGroupMemberMetadataValueClassicProtocol)
+	m.setDefaults()
+	return m
+}
+
 func (m *ConsumerGroupMemberMetadataValueClassicProtocol) setDefaults() {
 	*m = ConsumerGroupMemberMetadataValueClassicProtocol{}
 }
 
 func (m *ConsumerGroupMemberMetadataValueClassicProtocol) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
-	m.Metadata = r.bytes(flex, false)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.Name = r.string(true)
+	m.Metadata = r.bytes(true, false)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupMemberMetadataValueClassicProtocol) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
-	w.bytes(m.Metadata, flex, false)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.Name, true)
+	w.bytes(m.Metadata, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupTargetAssignmentMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1041,7 +825,7 @@ type ConsumerGroupTargetAssignmentMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewConsumerGroupTargetAssignmentMetadataKey returns one with Kafka's defaults.
+// NewConsumerGroupTargetAssignmentMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupTargetAssignmentMetadataKey() *ConsumerGroupTargetAssignmentMetadataKey {
 	m := new(ConsumerGroupTargetAssignmentMetadataKey)
 	m.setDefaults()
@@ -1050,7 +834,7 @@ func NewConsumerGroupTargetAssignmentMetadataKey() *ConsumerGroupTargetAssignmen
 
 func (*ConsumerGroupTargetAssignmentMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupTargetAssignmentMetadataKey) Name() string {
+func (*ConsumerGroupTargetAssignmentMetadataKey) Schema() string {
 	return "ConsumerGroupTargetAssignmentMetadataKey"
 }
 
@@ -1064,12 +848,10 @@ func (m *ConsumerGroupTargetAssignmentMetadataKey) setDefaults() {
 func (m *ConsumerGroupTargetAssignmentMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *ConsumerGroupTargetAssignmentMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // ConsumerGroupTargetAssignmentMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1079,7 +861,7 @@ type ConsumerGroupTargetAssignmentMetadataValue struct {
 	UnknownTags         []Tag
 }
 
-// NewConsumerGroupTargetAssignmentMetadataValue returns one with Kafka's defaults.
+// NewConsumerGroupTargetAssignmentMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupTargetAssignmentMetadataValue() *ConsumerGroupTargetAssignmentMetadataValue {
 	m := new(ConsumerGroupTargetAssignmentMetadataValue)
 	m.setDefaults()
@@ -1088,7 +870,7 @@ func NewConsumerGroupTargetAssignmentMetadataValue() *ConsumerGroupTargetAssignm
 
 func (*ConsumerGroupTargetAssignmentMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupTargetAssignmentMetadataValue) Name() string {
+func (*ConsumerGroupTargetAssignmentMetadataValue) Schema() string {
 	return "ConsumerGroupTargetAssignmentMetadataValue"
 }
 
@@ -1101,43 +883,35 @@ func (m *ConsumerGroupTargetAssignmentMetadataValue) setDefaults() {
 
 func (m *ConsumerGroupTargetAssignmentMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.AssignmentEpoch = r.int32()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.AssignmentTimestamp = r.int64()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.AssignmentTimestamp = r.int64()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupTargetAssignmentMetadataValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.AssignmentEpoch)
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.AssignmentTimestamp != 0
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int64(m.AssignmentTimestamp)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.AssignmentTimestamp != 0
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int64(m.AssignmentTimestamp)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ConsumerGroupTargetAssignmentMemberKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1146,7 +920,7 @@ type ConsumerGroupTargetAssignmentMemberKey struct {
 	MemberID string // 0
 }
 
-// NewConsumerGroupTargetAssignmentMemberKey returns one with Kafka's defaults.
+// NewConsumerGroupTargetAssignmentMemberKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupTargetAssignmentMemberKey() *ConsumerGroupTargetAssignmentMemberKey {
 	m := new(ConsumerGroupTargetAssignmentMemberKey)
 	m.setDefaults()
@@ -1155,7 +929,7 @@ func NewConsumerGroupTargetAssignmentMemberKey() *ConsumerGroupTargetAssignmentM
 
 func (*ConsumerGroupTargetAssignmentMemberKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupTargetAssignmentMemberKey) Name() string {
+func (*ConsumerGroupTargetAssignmentMemberKey) Schema() string {
 	return "ConsumerGroupTargetAssignmentMemberKey"
 }
 
@@ -1169,16 +943,12 @@ func (m *ConsumerGroupTargetAssignmentMemberKey) setDefaults() {
 func (m *ConsumerGroupTargetAssignmentMemberKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *ConsumerGroupTargetAssignmentMemberKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // ConsumerGroupTargetAssignmentMemberValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1187,7 +957,7 @@ type ConsumerGroupTargetAssignmentMemberValue struct {
 	UnknownTags     []Tag
 }
 
-// NewConsumerGroupTargetAssignmentMemberValue returns one with Kafka's defaults.
+// NewConsumerGroupTargetAssignmentMemberValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupTargetAssignmentMemberValue() *ConsumerGroupTargetAssignmentMemberValue {
 	m := new(ConsumerGroupTargetAssignmentMemberValue)
 	m.setDefaults()
@@ -1196,7 +966,7 @@ func NewConsumerGroupTargetAssignmentMemberValue() *ConsumerGroupTargetAssignmen
 
 func (*ConsumerGroupTargetAssignmentMemberValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupTargetAssignmentMemberValue) Name() string {
+func (*ConsumerGroupTargetAssignmentMemberValue) Schema() string {
 	return "ConsumerGroupTargetAssignmentMemberValue"
 }
 
@@ -1209,44 +979,20 @@ func (m *ConsumerGroupTargetAssignmentMemberValue) setDefaults() {
 
 func (m *ConsumerGroupTargetAssignmentMemberValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 17); n >= 0 {
-		if n > 0 {
-			m.TopicPartitions = make([]ConsumerGroupTargetAssignmentMemberValueTopicPartition, n)
+	m.TopicPartitions = readStructs[ConsumerGroupTargetAssignmentMemberValueTopicPartition](r, v, true, false, 17)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.TopicPartitions {
-			if !r.ok() {
-				break
-			}
-			m.TopicPartitions[i].read(r, v)
-		}
-	} else {
-		m.TopicPartitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupTargetAssignmentMemberValue) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.TopicPartitions), false, flex, false) {
-		for i := range m.TopicPartitions {
-			m.TopicPartitions[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.TopicPartitions, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupTargetAssignmentMemberValueTopicPartition is nested in ConsumerGroupTargetAssignmentMemberValue.
@@ -1256,54 +1002,35 @@ type ConsumerGroupTargetAssignmentMemberValueTopicPartition struct {
 	UnknownTags []Tag
 }
 
+// NewConsumerGroupTargetAssignmentMemberValueTopicPartition returns one with Kafka's defaults; what can be null is null.
+func NewConsumerGroupTargetAssignmentMemberValueTopicPartition() *ConsumerGroupTargetAssignmentMemberValueTopicPartition {
+	m := new(ConsumerGroupTargetAssignmentMemberValueTopicPartition)
+	m.setDefaults()
+	return m
+}
+
 func (m *ConsumerGroupTargetAssignmentMemberValueTopicPartition) setDefaults() {
 	*m = ConsumerGroupTargetAssignmentMemberValueTopicPartition{}
 }
 
 func (m *ConsumerGroupTargetAssignmentMemberValueTopicPartition) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupTargetAssignmentMemberValueTopicPartition) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupCurrentMemberAssignmentKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1312,7 +1039,7 @@ type ConsumerGroupCurrentMemberAssignmentKey struct {
 	MemberID string // 0
 }
 
-// NewConsumerGroupCurrentMemberAssignmentKey returns one with Kafka's defaults.
+// NewConsumerGroupCurrentMemberAssignmentKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupCurrentMemberAssignmentKey() *ConsumerGroupCurrentMemberAssignmentKey {
 	m := new(ConsumerGroupCurrentMemberAssignmentKey)
 	m.setDefaults()
@@ -1321,7 +1048,7 @@ func NewConsumerGroupCurrentMemberAssignmentKey() *ConsumerGroupCurrentMemberAss
 
 func (*ConsumerGroupCurrentMemberAssignmentKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupCurrentMemberAssignmentKey) Name() string {
+func (*ConsumerGroupCurrentMemberAssignmentKey) Schema() string {
 	return "ConsumerGroupCurrentMemberAssignmentKey"
 }
 
@@ -1335,16 +1062,12 @@ func (m *ConsumerGroupCurrentMemberAssignmentKey) setDefaults() {
 func (m *ConsumerGroupCurrentMemberAssignmentKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *ConsumerGroupCurrentMemberAssignmentKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // ConsumerGroupCurrentMemberAssignmentValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1357,7 +1080,7 @@ type ConsumerGroupCurrentMemberAssignmentValue struct {
 	UnknownTags                 []Tag
 }
 
-// NewConsumerGroupCurrentMemberAssignmentValue returns one with Kafka's defaults.
+// NewConsumerGroupCurrentMemberAssignmentValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupCurrentMemberAssignmentValue() *ConsumerGroupCurrentMemberAssignmentValue {
 	m := new(ConsumerGroupCurrentMemberAssignmentValue)
 	m.setDefaults()
@@ -1366,7 +1089,7 @@ func NewConsumerGroupCurrentMemberAssignmentValue() *ConsumerGroupCurrentMemberA
 
 func (*ConsumerGroupCurrentMemberAssignmentValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupCurrentMemberAssignmentValue) Name() string {
+func (*ConsumerGroupCurrentMemberAssignmentValue) Schema() string {
 	return "ConsumerGroupCurrentMemberAssignmentValue"
 }
 
@@ -1379,76 +1102,28 @@ func (m *ConsumerGroupCurrentMemberAssignmentValue) setDefaults() {
 
 func (m *ConsumerGroupCurrentMemberAssignmentValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.MemberEpoch = r.int32()
-
 	m.PreviousMemberEpoch = r.int32()
-
 	m.State = r.int8()
-
-	if n := r.arrayLen(flex, false, 17); n >= 0 {
-		if n > 0 {
-			m.AssignedPartitions = make([]ConsumerGroupCurrentMemberAssignmentValueTopicPartitions, n)
+	m.AssignedPartitions = readStructs[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions](r, v, true, false, 17)
+	m.PartitionsPendingRevocation = readStructs[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions](r, v, true, false, 17)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.AssignedPartitions {
-			if !r.ok() {
-				break
-			}
-			m.AssignedPartitions[i].read(r, v)
-		}
-	} else {
-		m.AssignedPartitions = nil
-	}
-
-	if n := r.arrayLen(flex, false, 17); n >= 0 {
-		if n > 0 {
-			m.PartitionsPendingRevocation = make([]ConsumerGroupCurrentMemberAssignmentValueTopicPartitions, n)
-		}
-		for i := range m.PartitionsPendingRevocation {
-			if !r.ok() {
-				break
-			}
-			m.PartitionsPendingRevocation[i].read(r, v)
-		}
-	} else {
-		m.PartitionsPendingRevocation = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupCurrentMemberAssignmentValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.MemberEpoch)
-
 	w.int32(m.PreviousMemberEpoch)
-
 	w.int8(m.State)
-
-	if w.arrayLen(len(m.AssignedPartitions), false, flex, false) {
-		for i := range m.AssignedPartitions {
-			m.AssignedPartitions[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.PartitionsPendingRevocation), false, flex, false) {
-		for i := range m.PartitionsPendingRevocation {
-			m.PartitionsPendingRevocation[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.AssignedPartitions, v, true, false)
+	writeStructs(w, m.PartitionsPendingRevocation, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupCurrentMemberAssignmentValueTopicPartitions is nested in ConsumerGroupCurrentMemberAssignmentValue.
@@ -1459,86 +1134,51 @@ type ConsumerGroupCurrentMemberAssignmentValueTopicPartitions struct {
 	UnknownTags      []Tag
 }
 
+// NewConsumerGroupCurrentMemberAssignmentValueTopicPartitions returns one with Kafka's defaults; what can be null is null.
+func NewConsumerGroupCurrentMemberAssignmentValueTopicPartitions() *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions {
+	m := new(ConsumerGroupCurrentMemberAssignmentValueTopicPartitions)
+	m.setDefaults()
+	return m
+}
+
 func (m *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions) setDefaults() {
 	*m = ConsumerGroupCurrentMemberAssignmentValueTopicPartitions{}
-	m.AssignmentEpochs = []int32{}
 }
 
 func (m *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	m.AssignmentEpochs = []int32{}
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.AssignmentEpochs = readArray(r, true, true, 4, (*reader).int32)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				if n := r.arrayLen(flex, true, 4); n >= 0 {
-					{
-						m.AssignmentEpochs = make([]int32, n)
-					}
-					for i := range m.AssignmentEpochs {
-						if !r.ok() {
-							break
-						}
-						m.AssignmentEpochs[i] = r.int32()
-					}
-				} else {
-					m.AssignmentEpochs = nil
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupCurrentMemberAssignmentValueTopicPartitions) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	n := len(m.UnknownTags)
+	has0 := m.AssignmentEpochs == nil || len(m.AssignmentEpochs) != 0
+	if has0 {
+		n++
 	}
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.AssignmentEpochs == nil || len(m.AssignmentEpochs) != 0
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			if w.arrayLen(len(m.AssignmentEpochs), m.AssignmentEpochs == nil, flex, true) {
-				for i := range m.AssignmentEpochs {
-					w.int32(m.AssignmentEpochs[i])
-				}
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		writeArray(w, m.AssignmentEpochs, true, true, (*writer).int32)
+		w.endTag(at)
 	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ShareGroupMemberMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1547,7 +1187,7 @@ type ShareGroupMemberMetadataKey struct {
 	MemberID string // 0
 }
 
-// NewShareGroupMemberMetadataKey returns one with Kafka's defaults.
+// NewShareGroupMemberMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupMemberMetadataKey() *ShareGroupMemberMetadataKey {
 	m := new(ShareGroupMemberMetadataKey)
 	m.setDefaults()
@@ -1556,7 +1196,7 @@ func NewShareGroupMemberMetadataKey() *ShareGroupMemberMetadataKey {
 
 func (*ShareGroupMemberMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupMemberMetadataKey) Name() string { return "ShareGroupMemberMetadataKey" }
+func (*ShareGroupMemberMetadataKey) Schema() string { return "ShareGroupMemberMetadataKey" }
 
 // RecordID is 10.
 func (*ShareGroupMemberMetadataKey) RecordID() int16 { return 10 }
@@ -1568,16 +1208,12 @@ func (m *ShareGroupMemberMetadataKey) setDefaults() {
 func (m *ShareGroupMemberMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *ShareGroupMemberMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // ShareGroupMemberMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1589,7 +1225,7 @@ type ShareGroupMemberMetadataValue struct {
 	UnknownTags          []Tag
 }
 
-// NewShareGroupMemberMetadataValue returns one with Kafka's defaults.
+// NewShareGroupMemberMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupMemberMetadataValue() *ShareGroupMemberMetadataValue {
 	m := new(ShareGroupMemberMetadataValue)
 	m.setDefaults()
@@ -1598,68 +1234,37 @@ func NewShareGroupMemberMetadataValue() *ShareGroupMemberMetadataValue {
 
 func (*ShareGroupMemberMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupMemberMetadataValue) Name() string { return "ShareGroupMemberMetadataValue" }
+func (*ShareGroupMemberMetadataValue) Schema() string { return "ShareGroupMemberMetadataValue" }
 
 // RecordID is 10.
 func (*ShareGroupMemberMetadataValue) RecordID() int16 { return 10 }
 
 func (m *ShareGroupMemberMetadataValue) setDefaults() {
 	*m = ShareGroupMemberMetadataValue{}
-	m.RackID = new(string)
 }
 
 func (m *ShareGroupMemberMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.RackID = r.nullableString(flex, true)
-
-	m.ClientID = r.string(flex)
-
-	m.ClientHost = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.SubscribedTopicNames = make([]string, n)
+	m.RackID = r.nullableString(true, true)
+	m.ClientID = r.string(true)
+	m.ClientHost = r.string(true)
+	m.SubscribedTopicNames = r.strings(true, false)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.SubscribedTopicNames {
-			if !r.ok() {
-				break
-			}
-			m.SubscribedTopicNames[i] = r.string(flex)
-		}
-	} else {
-		m.SubscribedTopicNames = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupMemberMetadataValue) write(w *writer, v int16) {
-	flex := true
-	w.nullableString(m.RackID, flex, true)
-
-	w.string(m.ClientID, flex)
-
-	w.string(m.ClientHost, flex)
-
-	if w.arrayLen(len(m.SubscribedTopicNames), false, flex, false) {
-		for i := range m.SubscribedTopicNames {
-			w.string(m.SubscribedTopicNames[i], flex)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.nullableString(m.RackID, true, true)
+	w.string(m.ClientID, true)
+	w.string(m.ClientHost, true)
+	w.strings(m.SubscribedTopicNames, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1667,7 +1272,7 @@ type ShareGroupMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewShareGroupMetadataKey returns one with Kafka's defaults.
+// NewShareGroupMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupMetadataKey() *ShareGroupMetadataKey {
 	m := new(ShareGroupMetadataKey)
 	m.setDefaults()
@@ -1676,7 +1281,7 @@ func NewShareGroupMetadataKey() *ShareGroupMetadataKey {
 
 func (*ShareGroupMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupMetadataKey) Name() string { return "ShareGroupMetadataKey" }
+func (*ShareGroupMetadataKey) Schema() string { return "ShareGroupMetadataKey" }
 
 // RecordID is 11.
 func (*ShareGroupMetadataKey) RecordID() int16 { return 11 }
@@ -1688,12 +1293,10 @@ func (m *ShareGroupMetadataKey) setDefaults() {
 func (m *ShareGroupMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *ShareGroupMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // ShareGroupMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1703,7 +1306,7 @@ type ShareGroupMetadataValue struct {
 	UnknownTags  []Tag
 }
 
-// NewShareGroupMetadataValue returns one with Kafka's defaults.
+// NewShareGroupMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupMetadataValue() *ShareGroupMetadataValue {
 	m := new(ShareGroupMetadataValue)
 	m.setDefaults()
@@ -1712,7 +1315,7 @@ func NewShareGroupMetadataValue() *ShareGroupMetadataValue {
 
 func (*ShareGroupMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupMetadataValue) Name() string { return "ShareGroupMetadataValue" }
+func (*ShareGroupMetadataValue) Schema() string { return "ShareGroupMetadataValue" }
 
 // RecordID is 11.
 func (*ShareGroupMetadataValue) RecordID() int16 { return 11 }
@@ -1723,32 +1326,22 @@ func (m *ShareGroupMetadataValue) setDefaults() {
 
 func (m *ShareGroupMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Epoch = r.int32()
-
 	m.MetadataHash = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupMetadataValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.Epoch)
-
 	w.int64(m.MetadataHash)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupTargetAssignmentMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1756,7 +1349,7 @@ type ShareGroupTargetAssignmentMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewShareGroupTargetAssignmentMetadataKey returns one with Kafka's defaults.
+// NewShareGroupTargetAssignmentMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupTargetAssignmentMetadataKey() *ShareGroupTargetAssignmentMetadataKey {
 	m := new(ShareGroupTargetAssignmentMetadataKey)
 	m.setDefaults()
@@ -1765,7 +1358,7 @@ func NewShareGroupTargetAssignmentMetadataKey() *ShareGroupTargetAssignmentMetad
 
 func (*ShareGroupTargetAssignmentMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupTargetAssignmentMetadataKey) Name() string {
+func (*ShareGroupTargetAssignmentMetadataKey) Schema() string {
 	return "ShareGroupTargetAssignmentMetadataKey"
 }
 
@@ -1779,12 +1372,10 @@ func (m *ShareGroupTargetAssignmentMetadataKey) setDefaults() {
 func (m *ShareGroupTargetAssignmentMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *ShareGroupTargetAssignmentMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // ShareGroupTargetAssignmentMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1794,7 +1385,7 @@ type ShareGroupTargetAssignmentMetadataValue struct {
 	UnknownTags         []Tag
 }
 
-// NewShareGroupTargetAssignmentMetadataValue returns one with Kafka's defaults.
+// NewShareGroupTargetAssignmentMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupTargetAssignmentMetadataValue() *ShareGroupTargetAssignmentMetadataValue {
 	m := new(ShareGroupTargetAssignmentMetadataValue)
 	m.setDefaults()
@@ -1803,7 +1394,7 @@ func NewShareGroupTargetAssignmentMetadataValue() *ShareGroupTargetAssignmentMet
 
 func (*ShareGroupTargetAssignmentMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupTargetAssignmentMetadataValue) Name() string {
+func (*ShareGroupTargetAssignmentMetadataValue) Schema() string {
 	return "ShareGroupTargetAssignmentMetadataValue"
 }
 
@@ -1816,43 +1407,35 @@ func (m *ShareGroupTargetAssignmentMetadataValue) setDefaults() {
 
 func (m *ShareGroupTargetAssignmentMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.AssignmentEpoch = r.int32()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.AssignmentTimestamp = r.int64()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.AssignmentTimestamp = r.int64()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupTargetAssignmentMetadataValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.AssignmentEpoch)
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.AssignmentTimestamp != 0
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int64(m.AssignmentTimestamp)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.AssignmentTimestamp != 0
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int64(m.AssignmentTimestamp)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ShareGroupTargetAssignmentMemberKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -1861,7 +1444,7 @@ type ShareGroupTargetAssignmentMemberKey struct {
 	MemberID string // 0
 }
 
-// NewShareGroupTargetAssignmentMemberKey returns one with Kafka's defaults.
+// NewShareGroupTargetAssignmentMemberKey returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupTargetAssignmentMemberKey() *ShareGroupTargetAssignmentMemberKey {
 	m := new(ShareGroupTargetAssignmentMemberKey)
 	m.setDefaults()
@@ -1870,7 +1453,7 @@ func NewShareGroupTargetAssignmentMemberKey() *ShareGroupTargetAssignmentMemberK
 
 func (*ShareGroupTargetAssignmentMemberKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupTargetAssignmentMemberKey) Name() string {
+func (*ShareGroupTargetAssignmentMemberKey) Schema() string {
 	return "ShareGroupTargetAssignmentMemberKey"
 }
 
@@ -1884,16 +1467,12 @@ func (m *ShareGroupTargetAssignmentMemberKey) setDefaults() {
 func (m *ShareGroupTargetAssignmentMemberKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *ShareGroupTargetAssignmentMemberKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // ShareGroupTargetAssignmentMemberValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1902,7 +1481,7 @@ type ShareGroupTargetAssignmentMemberValue struct {
 	UnknownTags     []Tag
 }
 
-// NewShareGroupTargetAssignmentMemberValue returns one with Kafka's defaults.
+// NewShareGroupTargetAssignmentMemberValue returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupTargetAssignmentMemberValue() *ShareGroupTargetAssignmentMemberValue {
 	m := new(ShareGroupTargetAssignmentMemberValue)
 	m.setDefaults()
@@ -1911,7 +1490,7 @@ func NewShareGroupTargetAssignmentMemberValue() *ShareGroupTargetAssignmentMembe
 
 func (*ShareGroupTargetAssignmentMemberValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupTargetAssignmentMemberValue) Name() string {
+func (*ShareGroupTargetAssignmentMemberValue) Schema() string {
 	return "ShareGroupTargetAssignmentMemberValue"
 }
 
@@ -1924,44 +1503,20 @@ func (m *ShareGroupTargetAssignmentMemberValue) setDefaults() {
 
 func (m *ShareGroupTargetAssignmentMemberValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 17); n >= 0 {
-		if n > 0 {
-			m.TopicPartitions = make([]ShareGroupTargetAssignmentMemberValueTopicPartition, n)
+	m.TopicPartitions = readStructs[ShareGroupTargetAssignmentMemberValueTopicPartition](r, v, true, false, 17)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.TopicPartitions {
-			if !r.ok() {
-				break
-			}
-			m.TopicPartitions[i].read(r, v)
-		}
-	} else {
-		m.TopicPartitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupTargetAssignmentMemberValue) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.TopicPartitions), false, flex, false) {
-		for i := range m.TopicPartitions {
-			m.TopicPartitions[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.TopicPartitions, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupTargetAssignmentMemberValueTopicPartition is nested in ShareGroupTargetAssignmentMemberValue.
@@ -1971,54 +1526,35 @@ type ShareGroupTargetAssignmentMemberValueTopicPartition struct {
 	UnknownTags []Tag
 }
 
+// NewShareGroupTargetAssignmentMemberValueTopicPartition returns one with Kafka's defaults; what can be null is null.
+func NewShareGroupTargetAssignmentMemberValueTopicPartition() *ShareGroupTargetAssignmentMemberValueTopicPartition {
+	m := new(ShareGroupTargetAssignmentMemberValueTopicPartition)
+	m.setDefaults()
+	return m
+}
+
 func (m *ShareGroupTargetAssignmentMemberValueTopicPartition) setDefaults() {
 	*m = ShareGroupTargetAssignmentMemberValueTopicPartition{}
 }
 
 func (m *ShareGroupTargetAssignmentMemberValueTopicPartition) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupTargetAssignmentMemberValueTopicPartition) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupCurrentMemberAssignmentKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -2027,7 +1563,7 @@ type ShareGroupCurrentMemberAssignmentKey struct {
 	MemberID string // 0
 }
 
-// NewShareGroupCurrentMemberAssignmentKey returns one with Kafka's defaults.
+// NewShareGroupCurrentMemberAssignmentKey returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupCurrentMemberAssignmentKey() *ShareGroupCurrentMemberAssignmentKey {
 	m := new(ShareGroupCurrentMemberAssignmentKey)
 	m.setDefaults()
@@ -2036,7 +1572,7 @@ func NewShareGroupCurrentMemberAssignmentKey() *ShareGroupCurrentMemberAssignmen
 
 func (*ShareGroupCurrentMemberAssignmentKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupCurrentMemberAssignmentKey) Name() string {
+func (*ShareGroupCurrentMemberAssignmentKey) Schema() string {
 	return "ShareGroupCurrentMemberAssignmentKey"
 }
 
@@ -2050,16 +1586,12 @@ func (m *ShareGroupCurrentMemberAssignmentKey) setDefaults() {
 func (m *ShareGroupCurrentMemberAssignmentKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *ShareGroupCurrentMemberAssignmentKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // ShareGroupCurrentMemberAssignmentValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2071,7 +1603,7 @@ type ShareGroupCurrentMemberAssignmentValue struct {
 	UnknownTags         []Tag
 }
 
-// NewShareGroupCurrentMemberAssignmentValue returns one with Kafka's defaults.
+// NewShareGroupCurrentMemberAssignmentValue returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupCurrentMemberAssignmentValue() *ShareGroupCurrentMemberAssignmentValue {
 	m := new(ShareGroupCurrentMemberAssignmentValue)
 	m.setDefaults()
@@ -2080,7 +1612,7 @@ func NewShareGroupCurrentMemberAssignmentValue() *ShareGroupCurrentMemberAssignm
 
 func (*ShareGroupCurrentMemberAssignmentValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupCurrentMemberAssignmentValue) Name() string {
+func (*ShareGroupCurrentMemberAssignmentValue) Schema() string {
 	return "ShareGroupCurrentMemberAssignmentValue"
 }
 
@@ -2093,56 +1625,26 @@ func (m *ShareGroupCurrentMemberAssignmentValue) setDefaults() {
 
 func (m *ShareGroupCurrentMemberAssignmentValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.MemberEpoch = r.int32()
-
 	m.PreviousMemberEpoch = r.int32()
-
 	m.State = r.int8()
-
-	if n := r.arrayLen(flex, false, 17); n >= 0 {
-		if n > 0 {
-			m.AssignedPartitions = make([]ShareGroupCurrentMemberAssignmentValueTopicPartitions, n)
+	m.AssignedPartitions = readStructs[ShareGroupCurrentMemberAssignmentValueTopicPartitions](r, v, true, false, 17)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.AssignedPartitions {
-			if !r.ok() {
-				break
-			}
-			m.AssignedPartitions[i].read(r, v)
-		}
-	} else {
-		m.AssignedPartitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupCurrentMemberAssignmentValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.MemberEpoch)
-
 	w.int32(m.PreviousMemberEpoch)
-
 	w.int8(m.State)
-
-	if w.arrayLen(len(m.AssignedPartitions), false, flex, false) {
-		for i := range m.AssignedPartitions {
-			m.AssignedPartitions[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.AssignedPartitions, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupCurrentMemberAssignmentValueTopicPartitions is nested in ShareGroupCurrentMemberAssignmentValue.
@@ -2152,54 +1654,35 @@ type ShareGroupCurrentMemberAssignmentValueTopicPartitions struct {
 	UnknownTags []Tag
 }
 
+// NewShareGroupCurrentMemberAssignmentValueTopicPartitions returns one with Kafka's defaults; what can be null is null.
+func NewShareGroupCurrentMemberAssignmentValueTopicPartitions() *ShareGroupCurrentMemberAssignmentValueTopicPartitions {
+	m := new(ShareGroupCurrentMemberAssignmentValueTopicPartitions)
+	m.setDefaults()
+	return m
+}
+
 func (m *ShareGroupCurrentMemberAssignmentValueTopicPartitions) setDefaults() {
 	*m = ShareGroupCurrentMemberAssignmentValueTopicPartitions{}
 }
 
 func (m *ShareGroupCurrentMemberAssignmentValueTopicPartitions) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupCurrentMemberAssignmentValueTopicPartitions) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupStatePartitionMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -2207,7 +1690,7 @@ type ShareGroupStatePartitionMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewShareGroupStatePartitionMetadataKey returns one with Kafka's defaults.
+// NewShareGroupStatePartitionMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupStatePartitionMetadataKey() *ShareGroupStatePartitionMetadataKey {
 	m := new(ShareGroupStatePartitionMetadataKey)
 	m.setDefaults()
@@ -2216,7 +1699,7 @@ func NewShareGroupStatePartitionMetadataKey() *ShareGroupStatePartitionMetadataK
 
 func (*ShareGroupStatePartitionMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupStatePartitionMetadataKey) Name() string {
+func (*ShareGroupStatePartitionMetadataKey) Schema() string {
 	return "ShareGroupStatePartitionMetadataKey"
 }
 
@@ -2230,12 +1713,10 @@ func (m *ShareGroupStatePartitionMetadataKey) setDefaults() {
 func (m *ShareGroupStatePartitionMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *ShareGroupStatePartitionMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // ShareGroupStatePartitionMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2246,7 +1727,7 @@ type ShareGroupStatePartitionMetadataValue struct {
 	UnknownTags        []Tag
 }
 
-// NewShareGroupStatePartitionMetadataValue returns one with Kafka's defaults.
+// NewShareGroupStatePartitionMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewShareGroupStatePartitionMetadataValue() *ShareGroupStatePartitionMetadataValue {
 	m := new(ShareGroupStatePartitionMetadataValue)
 	m.setDefaults()
@@ -2255,7 +1736,7 @@ func NewShareGroupStatePartitionMetadataValue() *ShareGroupStatePartitionMetadat
 
 func (*ShareGroupStatePartitionMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareGroupStatePartitionMetadataValue) Name() string {
+func (*ShareGroupStatePartitionMetadataValue) Schema() string {
 	return "ShareGroupStatePartitionMetadataValue"
 }
 
@@ -2268,84 +1749,24 @@ func (m *ShareGroupStatePartitionMetadataValue) setDefaults() {
 
 func (m *ShareGroupStatePartitionMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 18); n >= 0 {
-		if n > 0 {
-			m.InitializingTopics = make([]ShareGroupStatePartitionMetadataValueTopicPartitionsInfo, n)
+	m.InitializingTopics = readStructs[ShareGroupStatePartitionMetadataValueTopicPartitionsInfo](r, v, true, false, 18)
+	m.InitializedTopics = readStructs[ShareGroupStatePartitionMetadataValueTopicPartitionsInfo](r, v, true, false, 18)
+	m.DeletingTopics = readStructs[ShareGroupStatePartitionMetadataValueTopicInfo](r, v, true, false, 17)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.InitializingTopics {
-			if !r.ok() {
-				break
-			}
-			m.InitializingTopics[i].read(r, v)
-		}
-	} else {
-		m.InitializingTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 18); n >= 0 {
-		if n > 0 {
-			m.InitializedTopics = make([]ShareGroupStatePartitionMetadataValueTopicPartitionsInfo, n)
-		}
-		for i := range m.InitializedTopics {
-			if !r.ok() {
-				break
-			}
-			m.InitializedTopics[i].read(r, v)
-		}
-	} else {
-		m.InitializedTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 17); n >= 0 {
-		if n > 0 {
-			m.DeletingTopics = make([]ShareGroupStatePartitionMetadataValueTopicInfo, n)
-		}
-		for i := range m.DeletingTopics {
-			if !r.ok() {
-				break
-			}
-			m.DeletingTopics[i].read(r, v)
-		}
-	} else {
-		m.DeletingTopics = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupStatePartitionMetadataValue) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.InitializingTopics), false, flex, false) {
-		for i := range m.InitializingTopics {
-			m.InitializingTopics[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.InitializedTopics), false, flex, false) {
-		for i := range m.InitializedTopics {
-			m.InitializedTopics[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.DeletingTopics), false, flex, false) {
-		for i := range m.DeletingTopics {
-			m.DeletingTopics[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.InitializingTopics, v, true, false)
+	writeStructs(w, m.InitializedTopics, v, true, false)
+	writeStructs(w, m.DeletingTopics, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupStatePartitionMetadataValueTopicInfo is nested in ShareGroupStatePartitionMetadataValue.
@@ -2355,38 +1776,35 @@ type ShareGroupStatePartitionMetadataValueTopicInfo struct {
 	UnknownTags []Tag
 }
 
+// NewShareGroupStatePartitionMetadataValueTopicInfo returns one with Kafka's defaults; what can be null is null.
+func NewShareGroupStatePartitionMetadataValueTopicInfo() *ShareGroupStatePartitionMetadataValueTopicInfo {
+	m := new(ShareGroupStatePartitionMetadataValueTopicInfo)
+	m.setDefaults()
+	return m
+}
+
 func (m *ShareGroupStatePartitionMetadataValueTopicInfo) setDefaults() {
 	*m = ShareGroupStatePartitionMetadataValueTopicInfo{}
 }
 
 func (m *ShareGroupStatePartitionMetadataValueTopicInfo) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	m.TopicName = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.TopicName = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupStatePartitionMetadataValueTopicInfo) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	w.string(m.TopicName, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.TopicName, true)
+	w.tags(m.UnknownTags)
 }
 
 // ShareGroupStatePartitionMetadataValueTopicPartitionsInfo is nested in ShareGroupStatePartitionMetadataValue.
@@ -2397,58 +1815,37 @@ type ShareGroupStatePartitionMetadataValueTopicPartitionsInfo struct {
 	UnknownTags []Tag
 }
 
+// NewShareGroupStatePartitionMetadataValueTopicPartitionsInfo returns one with Kafka's defaults; what can be null is null.
+func NewShareGroupStatePartitionMetadataValueTopicPartitionsInfo() *ShareGroupStatePartitionMetadataValueTopicPartitionsInfo {
+	m := new(ShareGroupStatePartitionMetadataValueTopicPartitionsInfo)
+	m.setDefaults()
+	return m
+}
+
 func (m *ShareGroupStatePartitionMetadataValueTopicPartitionsInfo) setDefaults() {
 	*m = ShareGroupStatePartitionMetadataValueTopicPartitionsInfo{}
 }
 
 func (m *ShareGroupStatePartitionMetadataValueTopicPartitionsInfo) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	m.TopicName = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.TopicName = r.string(true)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareGroupStatePartitionMetadataValueTopicPartitionsInfo) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	w.string(m.TopicName, flex)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.TopicName, true)
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	w.tags(m.UnknownTags)
 }
 
 // ConsumerGroupRegularExpressionKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -2457,7 +1854,7 @@ type ConsumerGroupRegularExpressionKey struct {
 	RegularExpression string // 0
 }
 
-// NewConsumerGroupRegularExpressionKey returns one with Kafka's defaults.
+// NewConsumerGroupRegularExpressionKey returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupRegularExpressionKey() *ConsumerGroupRegularExpressionKey {
 	m := new(ConsumerGroupRegularExpressionKey)
 	m.setDefaults()
@@ -2466,7 +1863,7 @@ func NewConsumerGroupRegularExpressionKey() *ConsumerGroupRegularExpressionKey {
 
 func (*ConsumerGroupRegularExpressionKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupRegularExpressionKey) Name() string { return "ConsumerGroupRegularExpressionKey" }
+func (*ConsumerGroupRegularExpressionKey) Schema() string { return "ConsumerGroupRegularExpressionKey" }
 
 // RecordID is 16.
 func (*ConsumerGroupRegularExpressionKey) RecordID() int16 { return 16 }
@@ -2478,16 +1875,12 @@ func (m *ConsumerGroupRegularExpressionKey) setDefaults() {
 func (m *ConsumerGroupRegularExpressionKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.RegularExpression = r.string(false)
-
 }
 
 func (m *ConsumerGroupRegularExpressionKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.RegularExpression, false)
-
 }
 
 // ConsumerGroupRegularExpressionValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2498,7 +1891,7 @@ type ConsumerGroupRegularExpressionValue struct {
 	UnknownTags []Tag
 }
 
-// NewConsumerGroupRegularExpressionValue returns one with Kafka's defaults.
+// NewConsumerGroupRegularExpressionValue returns one with Kafka's defaults; what can be null is null.
 func NewConsumerGroupRegularExpressionValue() *ConsumerGroupRegularExpressionValue {
 	m := new(ConsumerGroupRegularExpressionValue)
 	m.setDefaults()
@@ -2507,7 +1900,7 @@ func NewConsumerGroupRegularExpressionValue() *ConsumerGroupRegularExpressionVal
 
 func (*ConsumerGroupRegularExpressionValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConsumerGroupRegularExpressionValue) Name() string {
+func (*ConsumerGroupRegularExpressionValue) Schema() string {
 	return "ConsumerGroupRegularExpressionValue"
 }
 
@@ -2520,52 +1913,24 @@ func (m *ConsumerGroupRegularExpressionValue) setDefaults() {
 
 func (m *ConsumerGroupRegularExpressionValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.Topics = make([]string, n)
-		}
-		for i := range m.Topics {
-			if !r.ok() {
-				break
-			}
-			m.Topics[i] = r.string(flex)
-		}
-	} else {
-		m.Topics = nil
-	}
-
+	m.Topics = r.strings(true, false)
 	m.Version = r.int64()
-
 	m.Timestamp = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConsumerGroupRegularExpressionValue) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.Topics), false, flex, false) {
-		for i := range m.Topics {
-			w.string(m.Topics[i], flex)
-		}
-	}
-
+	w.strings(m.Topics, true, false)
 	w.int64(m.Version)
-
 	w.int64(m.Timestamp)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -2573,7 +1938,7 @@ type StreamsGroupMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewStreamsGroupMetadataKey returns one with Kafka's defaults.
+// NewStreamsGroupMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupMetadataKey() *StreamsGroupMetadataKey {
 	m := new(StreamsGroupMetadataKey)
 	m.setDefaults()
@@ -2582,7 +1947,7 @@ func NewStreamsGroupMetadataKey() *StreamsGroupMetadataKey {
 
 func (*StreamsGroupMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupMetadataKey) Name() string { return "StreamsGroupMetadataKey" }
+func (*StreamsGroupMetadataKey) Schema() string { return "StreamsGroupMetadataKey" }
 
 // RecordID is 17.
 func (*StreamsGroupMetadataKey) RecordID() int16 { return 17 }
@@ -2594,12 +1959,10 @@ func (m *StreamsGroupMetadataKey) setDefaults() {
 func (m *StreamsGroupMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *StreamsGroupMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // StreamsGroupMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2613,7 +1976,7 @@ type StreamsGroupMetadataValue struct {
 	UnknownTags                    []Tag
 }
 
-// NewStreamsGroupMetadataValue returns one with Kafka's defaults.
+// NewStreamsGroupMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupMetadataValue() *StreamsGroupMetadataValue {
 	m := new(StreamsGroupMetadataValue)
 	m.setDefaults()
@@ -2622,7 +1985,7 @@ func NewStreamsGroupMetadataValue() *StreamsGroupMetadataValue {
 
 func (*StreamsGroupMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupMetadataValue) Name() string { return "StreamsGroupMetadataValue" }
+func (*StreamsGroupMetadataValue) Schema() string { return "StreamsGroupMetadataValue" }
 
 // RecordID is 17.
 func (*StreamsGroupMetadataValue) RecordID() int16 { return 17 }
@@ -2630,106 +1993,80 @@ func (*StreamsGroupMetadataValue) RecordID() int16 { return 17 }
 func (m *StreamsGroupMetadataValue) setDefaults() {
 	*m = StreamsGroupMetadataValue{}
 	m.ValidatedTopologyEpoch = -1
-	m.LastAssignmentConfigs = []StreamsGroupMetadataValueLastAssignmentConfig{}
 	m.StoredDescriptionTopologyEpoch = -1
 	m.FailedDescriptionTopologyEpoch = -1
 }
 
 func (m *StreamsGroupMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Epoch = r.int32()
-
 	m.MetadataHash = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.ValidatedTopologyEpoch = r.int32()
-			case 1:
-				if n := r.arrayLen(flex, true, 2); n >= 0 {
-					{
-						m.LastAssignmentConfigs = make([]StreamsGroupMetadataValueLastAssignmentConfig, n)
-					}
-					for i := range m.LastAssignmentConfigs {
-						if !r.ok() {
-							break
-						}
-						m.LastAssignmentConfigs[i].read(r, v)
-					}
-				} else {
-					m.LastAssignmentConfigs = nil
-				}
-			case 2:
-				m.StoredDescriptionTopologyEpoch = r.int32()
-			case 3:
-				m.FailedDescriptionTopologyEpoch = r.int32()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.LastAssignmentConfigs = []StreamsGroupMetadataValueLastAssignmentConfig{}
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.ValidatedTopologyEpoch = r.int32()
+		case 1:
+			m.LastAssignmentConfigs = readStructs[StreamsGroupMetadataValueLastAssignmentConfig](r, v, true, true, 2)
+		case 2:
+			m.StoredDescriptionTopologyEpoch = r.int32()
+		case 3:
+			m.FailedDescriptionTopologyEpoch = r.int32()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupMetadataValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.Epoch)
-
 	w.int64(m.MetadataHash)
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.ValidatedTopologyEpoch != -1
-		if has0 {
-			n++
-		}
-		has1 := m.LastAssignmentConfigs == nil || len(m.LastAssignmentConfigs) != 0
-		if has1 {
-			n++
-		}
-		has2 := m.StoredDescriptionTopologyEpoch != -1
-		if has2 {
-			n++
-		}
-		has3 := m.FailedDescriptionTopologyEpoch != -1
-		if has3 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int32(m.ValidatedTopologyEpoch)
-			w.endTag(at)
-		}
-		if has1 {
-			unknown = w.tagsBelow(unknown, 1)
-			at := w.beginTag(1)
-			if w.arrayLen(len(m.LastAssignmentConfigs), m.LastAssignmentConfigs == nil, flex, true) {
-				for i := range m.LastAssignmentConfigs {
-					m.LastAssignmentConfigs[i].write(w, v)
-				}
-			}
-			w.endTag(at)
-		}
-		if has2 {
-			unknown = w.tagsBelow(unknown, 2)
-			at := w.beginTag(2)
-			w.int32(m.StoredDescriptionTopologyEpoch)
-			w.endTag(at)
-		}
-		if has3 {
-			unknown = w.tagsBelow(unknown, 3)
-			at := w.beginTag(3)
-			w.int32(m.FailedDescriptionTopologyEpoch)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.ValidatedTopologyEpoch != -1
+	if has0 {
+		n++
 	}
+	has1 := m.LastAssignmentConfigs == nil || len(m.LastAssignmentConfigs) != 0
+	if has1 {
+		n++
+	}
+	has2 := m.StoredDescriptionTopologyEpoch != -1
+	if has2 {
+		n++
+	}
+	has3 := m.FailedDescriptionTopologyEpoch != -1
+	if has3 {
+		n++
+	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int32(m.ValidatedTopologyEpoch)
+		w.endTag(at)
+	}
+	if has1 {
+		unknown = w.tagsBelow(unknown, 1)
+		at := w.beginTag(1)
+		writeStructs(w, m.LastAssignmentConfigs, v, true, true)
+		w.endTag(at)
+	}
+	if has2 {
+		unknown = w.tagsBelow(unknown, 2)
+		at := w.beginTag(2)
+		w.int32(m.StoredDescriptionTopologyEpoch)
+		w.endTag(at)
+	}
+	if has3 {
+		unknown = w.tagsBelow(unknown, 3)
+		at := w.beginTag(3)
+		w.int32(m.FailedDescriptionTopologyEpoch)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // StreamsGroupMetadataValueLastAssignmentConfig is nested in StreamsGroupMetadataValue.
@@ -2739,38 +2076,35 @@ type StreamsGroupMetadataValueLastAssignmentConfig struct {
 	UnknownTags []Tag
 }
 
+// NewStreamsGroupMetadataValueLastAssignmentConfig returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupMetadataValueLastAssignmentConfig() *StreamsGroupMetadataValueLastAssignmentConfig {
+	m := new(StreamsGroupMetadataValueLastAssignmentConfig)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupMetadataValueLastAssignmentConfig) setDefaults() {
 	*m = StreamsGroupMetadataValueLastAssignmentConfig{}
 }
 
 func (m *StreamsGroupMetadataValueLastAssignmentConfig) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Key = r.string(flex)
-
-	m.Value = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.Key = r.string(true)
+	m.Value = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupMetadataValueLastAssignmentConfig) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Key, flex)
-
-	w.string(m.Value, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.Key, true)
+	w.string(m.Value, true)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupMemberMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -2779,7 +2113,7 @@ type StreamsGroupMemberMetadataKey struct {
 	MemberID string // 0
 }
 
-// NewStreamsGroupMemberMetadataKey returns one with Kafka's defaults.
+// NewStreamsGroupMemberMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupMemberMetadataKey() *StreamsGroupMemberMetadataKey {
 	m := new(StreamsGroupMemberMetadataKey)
 	m.setDefaults()
@@ -2788,7 +2122,7 @@ func NewStreamsGroupMemberMetadataKey() *StreamsGroupMemberMetadataKey {
 
 func (*StreamsGroupMemberMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupMemberMetadataKey) Name() string { return "StreamsGroupMemberMetadataKey" }
+func (*StreamsGroupMemberMetadataKey) Schema() string { return "StreamsGroupMemberMetadataKey" }
 
 // RecordID is 19.
 func (*StreamsGroupMemberMetadataKey) RecordID() int16 { return 19 }
@@ -2800,16 +2134,12 @@ func (m *StreamsGroupMemberMetadataKey) setDefaults() {
 func (m *StreamsGroupMemberMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *StreamsGroupMemberMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // StreamsGroupMemberMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2826,7 +2156,7 @@ type StreamsGroupMemberMetadataValue struct {
 	UnknownTags        []Tag
 }
 
-// NewStreamsGroupMemberMetadataValue returns one with Kafka's defaults.
+// NewStreamsGroupMemberMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupMemberMetadataValue() *StreamsGroupMemberMetadataValue {
 	m := new(StreamsGroupMemberMetadataValue)
 	m.setDefaults()
@@ -2835,100 +2165,48 @@ func NewStreamsGroupMemberMetadataValue() *StreamsGroupMemberMetadataValue {
 
 func (*StreamsGroupMemberMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupMemberMetadataValue) Name() string { return "StreamsGroupMemberMetadataValue" }
+func (*StreamsGroupMemberMetadataValue) Schema() string { return "StreamsGroupMemberMetadataValue" }
 
 // RecordID is 19.
 func (*StreamsGroupMemberMetadataValue) RecordID() int16 { return 19 }
 
 func (m *StreamsGroupMemberMetadataValue) setDefaults() {
 	*m = StreamsGroupMemberMetadataValue{}
-	m.InstanceID = new(string)
-	m.RackID = new(string)
 	m.RebalanceTimeoutMs = -1
 }
 
 func (m *StreamsGroupMemberMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.InstanceID = r.nullableString(flex, true)
-
-	m.RackID = r.nullableString(flex, true)
-
-	m.ClientID = r.string(flex)
-
-	m.ClientHost = r.string(flex)
-
+	m.InstanceID = r.nullableString(true, true)
+	m.RackID = r.nullableString(true, true)
+	m.ClientID = r.string(true)
+	m.ClientHost = r.string(true)
 	m.RebalanceTimeoutMs = r.int32()
-
 	m.TopologyEpoch = r.int32()
-
-	m.ProcessID = r.string(flex)
-
-	if r.present() {
-		m.UserEndpoint = new(StreamsGroupMemberMetadataValueEndpoint)
-		m.UserEndpoint.read(r, v)
-	} else {
-		m.UserEndpoint = nil
-		if !(true) {
-			r.failNull()
+	m.ProcessID = r.string(true)
+	m.UserEndpoint = readNullable[StreamsGroupMemberMetadataValueEndpoint](r, v, false, true)
+	m.ClientTags = readStructs[StreamsGroupMemberMetadataValueKeyValue](r, v, true, false, 2)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.ClientTags = make([]StreamsGroupMemberMetadataValueKeyValue, n)
-		}
-		for i := range m.ClientTags {
-			if !r.ok() {
-				break
-			}
-			m.ClientTags[i].read(r, v)
-		}
-	} else {
-		m.ClientTags = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupMemberMetadataValue) write(w *writer, v int16) {
-	flex := true
-	w.nullableString(m.InstanceID, flex, true)
-
-	w.nullableString(m.RackID, flex, true)
-
-	w.string(m.ClientID, flex)
-
-	w.string(m.ClientHost, flex)
-
+	w.nullableString(m.InstanceID, true, true)
+	w.nullableString(m.RackID, true, true)
+	w.string(m.ClientID, true)
+	w.string(m.ClientHost, true)
 	w.int32(m.RebalanceTimeoutMs)
-
 	w.int32(m.TopologyEpoch)
-
-	w.string(m.ProcessID, flex)
-
-	if w.present(m.UserEndpoint != nil, true) {
-		m.UserEndpoint.write(w, v)
-	}
-
-	if w.arrayLen(len(m.ClientTags), false, flex, false) {
-		for i := range m.ClientTags {
-			m.ClientTags[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.ProcessID, true)
+	writeNullable(w, m.UserEndpoint, v, false, true)
+	writeStructs(w, m.ClientTags, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupMemberMetadataValueEndpoint is nested in StreamsGroupMemberMetadataValue.
@@ -2938,38 +2216,35 @@ type StreamsGroupMemberMetadataValueEndpoint struct {
 	UnknownTags []Tag
 }
 
+// NewStreamsGroupMemberMetadataValueEndpoint returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupMemberMetadataValueEndpoint() *StreamsGroupMemberMetadataValueEndpoint {
+	m := new(StreamsGroupMemberMetadataValueEndpoint)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupMemberMetadataValueEndpoint) setDefaults() {
 	*m = StreamsGroupMemberMetadataValueEndpoint{}
 }
 
 func (m *StreamsGroupMemberMetadataValueEndpoint) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Host = r.string(flex)
-
+	m.Host = r.string(true)
 	m.Port = r.uint16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupMemberMetadataValueEndpoint) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Host, flex)
-
+	w.string(m.Host, true)
 	w.uint16(m.Port)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupMemberMetadataValueKeyValue is nested in StreamsGroupMemberMetadataValue.
@@ -2979,38 +2254,35 @@ type StreamsGroupMemberMetadataValueKeyValue struct {
 	UnknownTags []Tag
 }
 
+// NewStreamsGroupMemberMetadataValueKeyValue returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupMemberMetadataValueKeyValue() *StreamsGroupMemberMetadataValueKeyValue {
+	m := new(StreamsGroupMemberMetadataValueKeyValue)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupMemberMetadataValueKeyValue) setDefaults() {
 	*m = StreamsGroupMemberMetadataValueKeyValue{}
 }
 
 func (m *StreamsGroupMemberMetadataValueKeyValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Key = r.string(flex)
-
-	m.Value = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.Key = r.string(true)
+	m.Value = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupMemberMetadataValueKeyValue) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Key, flex)
-
-	w.string(m.Value, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.Key, true)
+	w.string(m.Value, true)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupTargetAssignmentMetadataKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -3018,7 +2290,7 @@ type StreamsGroupTargetAssignmentMetadataKey struct {
 	GroupID string // 0
 }
 
-// NewStreamsGroupTargetAssignmentMetadataKey returns one with Kafka's defaults.
+// NewStreamsGroupTargetAssignmentMetadataKey returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupTargetAssignmentMetadataKey() *StreamsGroupTargetAssignmentMetadataKey {
 	m := new(StreamsGroupTargetAssignmentMetadataKey)
 	m.setDefaults()
@@ -3027,7 +2299,7 @@ func NewStreamsGroupTargetAssignmentMetadataKey() *StreamsGroupTargetAssignmentM
 
 func (*StreamsGroupTargetAssignmentMetadataKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupTargetAssignmentMetadataKey) Name() string {
+func (*StreamsGroupTargetAssignmentMetadataKey) Schema() string {
 	return "StreamsGroupTargetAssignmentMetadataKey"
 }
 
@@ -3041,12 +2313,10 @@ func (m *StreamsGroupTargetAssignmentMetadataKey) setDefaults() {
 func (m *StreamsGroupTargetAssignmentMetadataKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *StreamsGroupTargetAssignmentMetadataKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // StreamsGroupTargetAssignmentMetadataValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -3056,7 +2326,7 @@ type StreamsGroupTargetAssignmentMetadataValue struct {
 	UnknownTags         []Tag
 }
 
-// NewStreamsGroupTargetAssignmentMetadataValue returns one with Kafka's defaults.
+// NewStreamsGroupTargetAssignmentMetadataValue returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupTargetAssignmentMetadataValue() *StreamsGroupTargetAssignmentMetadataValue {
 	m := new(StreamsGroupTargetAssignmentMetadataValue)
 	m.setDefaults()
@@ -3065,7 +2335,7 @@ func NewStreamsGroupTargetAssignmentMetadataValue() *StreamsGroupTargetAssignmen
 
 func (*StreamsGroupTargetAssignmentMetadataValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupTargetAssignmentMetadataValue) Name() string {
+func (*StreamsGroupTargetAssignmentMetadataValue) Schema() string {
 	return "StreamsGroupTargetAssignmentMetadataValue"
 }
 
@@ -3078,43 +2348,35 @@ func (m *StreamsGroupTargetAssignmentMetadataValue) setDefaults() {
 
 func (m *StreamsGroupTargetAssignmentMetadataValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.AssignmentEpoch = r.int32()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.AssignmentTimestamp = r.int64()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.AssignmentTimestamp = r.int64()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTargetAssignmentMetadataValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.AssignmentEpoch)
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.AssignmentTimestamp != 0
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int64(m.AssignmentTimestamp)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.AssignmentTimestamp != 0
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int64(m.AssignmentTimestamp)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // StreamsGroupTargetAssignmentMemberKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -3123,7 +2385,7 @@ type StreamsGroupTargetAssignmentMemberKey struct {
 	MemberID string // 0
 }
 
-// NewStreamsGroupTargetAssignmentMemberKey returns one with Kafka's defaults.
+// NewStreamsGroupTargetAssignmentMemberKey returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupTargetAssignmentMemberKey() *StreamsGroupTargetAssignmentMemberKey {
 	m := new(StreamsGroupTargetAssignmentMemberKey)
 	m.setDefaults()
@@ -3132,7 +2394,7 @@ func NewStreamsGroupTargetAssignmentMemberKey() *StreamsGroupTargetAssignmentMem
 
 func (*StreamsGroupTargetAssignmentMemberKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupTargetAssignmentMemberKey) Name() string {
+func (*StreamsGroupTargetAssignmentMemberKey) Schema() string {
 	return "StreamsGroupTargetAssignmentMemberKey"
 }
 
@@ -3146,16 +2408,12 @@ func (m *StreamsGroupTargetAssignmentMemberKey) setDefaults() {
 func (m *StreamsGroupTargetAssignmentMemberKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *StreamsGroupTargetAssignmentMemberKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // StreamsGroupTargetAssignmentMemberValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -3166,7 +2424,7 @@ type StreamsGroupTargetAssignmentMemberValue struct {
 	UnknownTags  []Tag
 }
 
-// NewStreamsGroupTargetAssignmentMemberValue returns one with Kafka's defaults.
+// NewStreamsGroupTargetAssignmentMemberValue returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupTargetAssignmentMemberValue() *StreamsGroupTargetAssignmentMemberValue {
 	m := new(StreamsGroupTargetAssignmentMemberValue)
 	m.setDefaults()
@@ -3175,7 +2433,7 @@ func NewStreamsGroupTargetAssignmentMemberValue() *StreamsGroupTargetAssignmentM
 
 func (*StreamsGroupTargetAssignmentMemberValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupTargetAssignmentMemberValue) Name() string {
+func (*StreamsGroupTargetAssignmentMemberValue) Schema() string {
 	return "StreamsGroupTargetAssignmentMemberValue"
 }
 
@@ -3188,84 +2446,24 @@ func (m *StreamsGroupTargetAssignmentMemberValue) setDefaults() {
 
 func (m *StreamsGroupTargetAssignmentMemberValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.ActiveTasks = make([]StreamsGroupTargetAssignmentMemberValueTaskIds, n)
+	m.ActiveTasks = readStructs[StreamsGroupTargetAssignmentMemberValueTaskIds](r, v, true, false, 2)
+	m.StandbyTasks = readStructs[StreamsGroupTargetAssignmentMemberValueTaskIds](r, v, true, false, 2)
+	m.WarmupTasks = readStructs[StreamsGroupTargetAssignmentMemberValueTaskIds](r, v, true, false, 2)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.ActiveTasks {
-			if !r.ok() {
-				break
-			}
-			m.ActiveTasks[i].read(r, v)
-		}
-	} else {
-		m.ActiveTasks = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.StandbyTasks = make([]StreamsGroupTargetAssignmentMemberValueTaskIds, n)
-		}
-		for i := range m.StandbyTasks {
-			if !r.ok() {
-				break
-			}
-			m.StandbyTasks[i].read(r, v)
-		}
-	} else {
-		m.StandbyTasks = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.WarmupTasks = make([]StreamsGroupTargetAssignmentMemberValueTaskIds, n)
-		}
-		for i := range m.WarmupTasks {
-			if !r.ok() {
-				break
-			}
-			m.WarmupTasks[i].read(r, v)
-		}
-	} else {
-		m.WarmupTasks = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTargetAssignmentMemberValue) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.ActiveTasks), false, flex, false) {
-		for i := range m.ActiveTasks {
-			m.ActiveTasks[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.StandbyTasks), false, flex, false) {
-		for i := range m.StandbyTasks {
-			m.StandbyTasks[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.WarmupTasks), false, flex, false) {
-		for i := range m.WarmupTasks {
-			m.WarmupTasks[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.ActiveTasks, v, true, false)
+	writeStructs(w, m.StandbyTasks, v, true, false)
+	writeStructs(w, m.WarmupTasks, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupTargetAssignmentMemberValueTaskIds is nested in StreamsGroupTargetAssignmentMemberValue.
@@ -3275,54 +2473,35 @@ type StreamsGroupTargetAssignmentMemberValueTaskIds struct {
 	UnknownTags   []Tag
 }
 
+// NewStreamsGroupTargetAssignmentMemberValueTaskIds returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupTargetAssignmentMemberValueTaskIds() *StreamsGroupTargetAssignmentMemberValueTaskIds {
+	m := new(StreamsGroupTargetAssignmentMemberValueTaskIds)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupTargetAssignmentMemberValueTaskIds) setDefaults() {
 	*m = StreamsGroupTargetAssignmentMemberValueTaskIds{}
 }
 
 func (m *StreamsGroupTargetAssignmentMemberValueTaskIds) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.SubtopologyID = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.SubtopologyID = r.string(true)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTargetAssignmentMemberValueTaskIds) write(w *writer, v int16) {
-	flex := true
-	w.string(m.SubtopologyID, flex)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.SubtopologyID, true)
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupCurrentMemberAssignmentKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -3331,7 +2510,7 @@ type StreamsGroupCurrentMemberAssignmentKey struct {
 	MemberID string // 0
 }
 
-// NewStreamsGroupCurrentMemberAssignmentKey returns one with Kafka's defaults.
+// NewStreamsGroupCurrentMemberAssignmentKey returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupCurrentMemberAssignmentKey() *StreamsGroupCurrentMemberAssignmentKey {
 	m := new(StreamsGroupCurrentMemberAssignmentKey)
 	m.setDefaults()
@@ -3340,7 +2519,7 @@ func NewStreamsGroupCurrentMemberAssignmentKey() *StreamsGroupCurrentMemberAssig
 
 func (*StreamsGroupCurrentMemberAssignmentKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupCurrentMemberAssignmentKey) Name() string {
+func (*StreamsGroupCurrentMemberAssignmentKey) Schema() string {
 	return "StreamsGroupCurrentMemberAssignmentKey"
 }
 
@@ -3354,16 +2533,12 @@ func (m *StreamsGroupCurrentMemberAssignmentKey) setDefaults() {
 func (m *StreamsGroupCurrentMemberAssignmentKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.MemberID = r.string(false)
-
 }
 
 func (m *StreamsGroupCurrentMemberAssignmentKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.string(m.MemberID, false)
-
 }
 
 // StreamsGroupCurrentMemberAssignmentValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -3380,7 +2555,7 @@ type StreamsGroupCurrentMemberAssignmentValue struct {
 	UnknownTags                   []Tag
 }
 
-// NewStreamsGroupCurrentMemberAssignmentValue returns one with Kafka's defaults.
+// NewStreamsGroupCurrentMemberAssignmentValue returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupCurrentMemberAssignmentValue() *StreamsGroupCurrentMemberAssignmentValue {
 	m := new(StreamsGroupCurrentMemberAssignmentValue)
 	m.setDefaults()
@@ -3389,7 +2564,7 @@ func NewStreamsGroupCurrentMemberAssignmentValue() *StreamsGroupCurrentMemberAss
 
 func (*StreamsGroupCurrentMemberAssignmentValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupCurrentMemberAssignmentValue) Name() string {
+func (*StreamsGroupCurrentMemberAssignmentValue) Schema() string {
 	return "StreamsGroupCurrentMemberAssignmentValue"
 }
 
@@ -3402,156 +2577,36 @@ func (m *StreamsGroupCurrentMemberAssignmentValue) setDefaults() {
 
 func (m *StreamsGroupCurrentMemberAssignmentValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.MemberEpoch = r.int32()
-
 	m.PreviousMemberEpoch = r.int32()
-
 	m.State = r.int8()
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.ActiveTasks = make([]StreamsGroupCurrentMemberAssignmentValueTaskIds, n)
+	m.ActiveTasks = readStructs[StreamsGroupCurrentMemberAssignmentValueTaskIds](r, v, true, false, 2)
+	m.StandbyTasks = readStructs[StreamsGroupCurrentMemberAssignmentValueTaskIds](r, v, true, false, 2)
+	m.WarmupTasks = readStructs[StreamsGroupCurrentMemberAssignmentValueTaskIds](r, v, true, false, 2)
+	m.ActiveTasksPendingRevocation = readStructs[StreamsGroupCurrentMemberAssignmentValueTaskIds](r, v, true, false, 2)
+	m.StandbyTasksPendingRevocation = readStructs[StreamsGroupCurrentMemberAssignmentValueTaskIds](r, v, true, false, 2)
+	m.WarmupTasksPendingRevocation = readStructs[StreamsGroupCurrentMemberAssignmentValueTaskIds](r, v, true, false, 2)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.ActiveTasks {
-			if !r.ok() {
-				break
-			}
-			m.ActiveTasks[i].read(r, v)
-		}
-	} else {
-		m.ActiveTasks = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.StandbyTasks = make([]StreamsGroupCurrentMemberAssignmentValueTaskIds, n)
-		}
-		for i := range m.StandbyTasks {
-			if !r.ok() {
-				break
-			}
-			m.StandbyTasks[i].read(r, v)
-		}
-	} else {
-		m.StandbyTasks = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.WarmupTasks = make([]StreamsGroupCurrentMemberAssignmentValueTaskIds, n)
-		}
-		for i := range m.WarmupTasks {
-			if !r.ok() {
-				break
-			}
-			m.WarmupTasks[i].read(r, v)
-		}
-	} else {
-		m.WarmupTasks = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.ActiveTasksPendingRevocation = make([]StreamsGroupCurrentMemberAssignmentValueTaskIds, n)
-		}
-		for i := range m.ActiveTasksPendingRevocation {
-			if !r.ok() {
-				break
-			}
-			m.ActiveTasksPendingRevocation[i].read(r, v)
-		}
-	} else {
-		m.ActiveTasksPendingRevocation = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.StandbyTasksPendingRevocation = make([]StreamsGroupCurrentMemberAssignmentValueTaskIds, n)
-		}
-		for i := range m.StandbyTasksPendingRevocation {
-			if !r.ok() {
-				break
-			}
-			m.StandbyTasksPendingRevocation[i].read(r, v)
-		}
-	} else {
-		m.StandbyTasksPendingRevocation = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.WarmupTasksPendingRevocation = make([]StreamsGroupCurrentMemberAssignmentValueTaskIds, n)
-		}
-		for i := range m.WarmupTasksPendingRevocation {
-			if !r.ok() {
-				break
-			}
-			m.WarmupTasksPendingRevocation[i].read(r, v)
-		}
-	} else {
-		m.WarmupTasksPendingRevocation = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupCurrentMemberAssignmentValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.MemberEpoch)
-
 	w.int32(m.PreviousMemberEpoch)
-
 	w.int8(m.State)
-
-	if w.arrayLen(len(m.ActiveTasks), false, flex, false) {
-		for i := range m.ActiveTasks {
-			m.ActiveTasks[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.StandbyTasks), false, flex, false) {
-		for i := range m.StandbyTasks {
-			m.StandbyTasks[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.WarmupTasks), false, flex, false) {
-		for i := range m.WarmupTasks {
-			m.WarmupTasks[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.ActiveTasksPendingRevocation), false, flex, false) {
-		for i := range m.ActiveTasksPendingRevocation {
-			m.ActiveTasksPendingRevocation[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.StandbyTasksPendingRevocation), false, flex, false) {
-		for i := range m.StandbyTasksPendingRevocation {
-			m.StandbyTasksPendingRevocation[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.WarmupTasksPendingRevocation), false, flex, false) {
-		for i := range m.WarmupTasksPendingRevocation {
-			m.WarmupTasksPendingRevocation[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.ActiveTasks, v, true, false)
+	writeStructs(w, m.StandbyTasks, v, true, false)
+	writeStructs(w, m.WarmupTasks, v, true, false)
+	writeStructs(w, m.ActiveTasksPendingRevocation, v, true, false)
+	writeStructs(w, m.StandbyTasksPendingRevocation, v, true, false)
+	writeStructs(w, m.WarmupTasksPendingRevocation, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupCurrentMemberAssignmentValueTaskIds is nested in StreamsGroupCurrentMemberAssignmentValue.
@@ -3562,86 +2617,51 @@ type StreamsGroupCurrentMemberAssignmentValueTaskIds struct {
 	UnknownTags      []Tag
 }
 
+// NewStreamsGroupCurrentMemberAssignmentValueTaskIds returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupCurrentMemberAssignmentValueTaskIds() *StreamsGroupCurrentMemberAssignmentValueTaskIds {
+	m := new(StreamsGroupCurrentMemberAssignmentValueTaskIds)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupCurrentMemberAssignmentValueTaskIds) setDefaults() {
 	*m = StreamsGroupCurrentMemberAssignmentValueTaskIds{}
-	m.AssignmentEpochs = []int32{}
 }
 
 func (m *StreamsGroupCurrentMemberAssignmentValueTaskIds) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.SubtopologyID = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Partitions = make([]int32, n)
+	m.SubtopologyID = r.string(true)
+	m.Partitions = readArray(r, true, false, 4, (*reader).int32)
+	m.AssignmentEpochs = []int32{}
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.AssignmentEpochs = readArray(r, true, true, 4, (*reader).int32)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Partitions {
-			if !r.ok() {
-				break
-			}
-			m.Partitions[i] = r.int32()
-		}
-	} else {
-		m.Partitions = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				if n := r.arrayLen(flex, true, 4); n >= 0 {
-					{
-						m.AssignmentEpochs = make([]int32, n)
-					}
-					for i := range m.AssignmentEpochs {
-						if !r.ok() {
-							break
-						}
-						m.AssignmentEpochs[i] = r.int32()
-					}
-				} else {
-					m.AssignmentEpochs = nil
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupCurrentMemberAssignmentValueTaskIds) write(w *writer, v int16) {
-	flex := true
-	w.string(m.SubtopologyID, flex)
-
-	if w.arrayLen(len(m.Partitions), false, flex, false) {
-		for i := range m.Partitions {
-			w.int32(m.Partitions[i])
-		}
+	w.string(m.SubtopologyID, true)
+	writeArray(w, m.Partitions, true, false, (*writer).int32)
+	n := len(m.UnknownTags)
+	has0 := m.AssignmentEpochs == nil || len(m.AssignmentEpochs) != 0
+	if has0 {
+		n++
 	}
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.AssignmentEpochs == nil || len(m.AssignmentEpochs) != 0
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			if w.arrayLen(len(m.AssignmentEpochs), m.AssignmentEpochs == nil, flex, true) {
-				for i := range m.AssignmentEpochs {
-					w.int32(m.AssignmentEpochs[i])
-				}
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		writeArray(w, m.AssignmentEpochs, true, true, (*writer).int32)
+		w.endTag(at)
 	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // StreamsGroupTopologyKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -3649,7 +2669,7 @@ type StreamsGroupTopologyKey struct {
 	GroupID string // 0
 }
 
-// NewStreamsGroupTopologyKey returns one with Kafka's defaults.
+// NewStreamsGroupTopologyKey returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupTopologyKey() *StreamsGroupTopologyKey {
 	m := new(StreamsGroupTopologyKey)
 	m.setDefaults()
@@ -3658,7 +2678,7 @@ func NewStreamsGroupTopologyKey() *StreamsGroupTopologyKey {
 
 func (*StreamsGroupTopologyKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupTopologyKey) Name() string { return "StreamsGroupTopologyKey" }
+func (*StreamsGroupTopologyKey) Schema() string { return "StreamsGroupTopologyKey" }
 
 // RecordID is 23.
 func (*StreamsGroupTopologyKey) RecordID() int16 { return 23 }
@@ -3670,12 +2690,10 @@ func (m *StreamsGroupTopologyKey) setDefaults() {
 func (m *StreamsGroupTopologyKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 }
 
 func (m *StreamsGroupTopologyKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 }
 
 // StreamsGroupTopologyValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -3685,7 +2703,7 @@ type StreamsGroupTopologyValue struct {
 	UnknownTags   []Tag
 }
 
-// NewStreamsGroupTopologyValue returns one with Kafka's defaults.
+// NewStreamsGroupTopologyValue returns one with Kafka's defaults; what can be null is null.
 func NewStreamsGroupTopologyValue() *StreamsGroupTopologyValue {
 	m := new(StreamsGroupTopologyValue)
 	m.setDefaults()
@@ -3694,7 +2712,7 @@ func NewStreamsGroupTopologyValue() *StreamsGroupTopologyValue {
 
 func (*StreamsGroupTopologyValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*StreamsGroupTopologyValue) Name() string { return "StreamsGroupTopologyValue" }
+func (*StreamsGroupTopologyValue) Schema() string { return "StreamsGroupTopologyValue" }
 
 // RecordID is 23.
 func (*StreamsGroupTopologyValue) RecordID() int16 { return 23 }
@@ -3705,48 +2723,22 @@ func (m *StreamsGroupTopologyValue) setDefaults() {
 
 func (m *StreamsGroupTopologyValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.Epoch = r.int32()
-
-	if n := r.arrayLen(flex, false, 7); n >= 0 {
-		if n > 0 {
-			m.Subtopologies = make([]StreamsGroupTopologyValueSubtopology, n)
+	m.Subtopologies = readStructs[StreamsGroupTopologyValueSubtopology](r, v, true, false, 7)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.Subtopologies {
-			if !r.ok() {
-				break
-			}
-			m.Subtopologies[i].read(r, v)
-		}
-	} else {
-		m.Subtopologies = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTopologyValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.Epoch)
-
-	if w.arrayLen(len(m.Subtopologies), false, flex, false) {
-		for i := range m.Subtopologies {
-			m.Subtopologies[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.Subtopologies, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupTopologyValueCopartitionGroup is nested in StreamsGroupTopologyValue.
@@ -3757,90 +2749,37 @@ type StreamsGroupTopologyValueCopartitionGroup struct {
 	UnknownTags             []Tag
 }
 
+// NewStreamsGroupTopologyValueCopartitionGroup returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupTopologyValueCopartitionGroup() *StreamsGroupTopologyValueCopartitionGroup {
+	m := new(StreamsGroupTopologyValueCopartitionGroup)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupTopologyValueCopartitionGroup) setDefaults() {
 	*m = StreamsGroupTopologyValueCopartitionGroup{}
 }
 
 func (m *StreamsGroupTopologyValueCopartitionGroup) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.SourceTopics = make([]int16, n)
+	m.SourceTopics = readArray(r, true, false, 2, (*reader).int16)
+	m.SourceTopicRegex = readArray(r, true, false, 2, (*reader).int16)
+	m.RepartitionSourceTopics = readArray(r, true, false, 2, (*reader).int16)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.SourceTopics {
-			if !r.ok() {
-				break
-			}
-			m.SourceTopics[i] = r.int16()
-		}
-	} else {
-		m.SourceTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.SourceTopicRegex = make([]int16, n)
-		}
-		for i := range m.SourceTopicRegex {
-			if !r.ok() {
-				break
-			}
-			m.SourceTopicRegex[i] = r.int16()
-		}
-	} else {
-		m.SourceTopicRegex = nil
-	}
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.RepartitionSourceTopics = make([]int16, n)
-		}
-		for i := range m.RepartitionSourceTopics {
-			if !r.ok() {
-				break
-			}
-			m.RepartitionSourceTopics[i] = r.int16()
-		}
-	} else {
-		m.RepartitionSourceTopics = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTopologyValueCopartitionGroup) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.SourceTopics), false, flex, false) {
-		for i := range m.SourceTopics {
-			w.int16(m.SourceTopics[i])
-		}
-	}
-
-	if w.arrayLen(len(m.SourceTopicRegex), false, flex, false) {
-		for i := range m.SourceTopicRegex {
-			w.int16(m.SourceTopicRegex[i])
-		}
-	}
-
-	if w.arrayLen(len(m.RepartitionSourceTopics), false, flex, false) {
-		for i := range m.RepartitionSourceTopics {
-			w.int16(m.RepartitionSourceTopics[i])
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeArray(w, m.SourceTopics, true, false, (*writer).int16)
+	writeArray(w, m.SourceTopicRegex, true, false, (*writer).int16)
+	writeArray(w, m.RepartitionSourceTopics, true, false, (*writer).int16)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupTopologyValueSubtopology is nested in StreamsGroupTopologyValue.
@@ -3855,154 +2794,45 @@ type StreamsGroupTopologyValueSubtopology struct {
 	UnknownTags             []Tag
 }
 
+// NewStreamsGroupTopologyValueSubtopology returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupTopologyValueSubtopology() *StreamsGroupTopologyValueSubtopology {
+	m := new(StreamsGroupTopologyValueSubtopology)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupTopologyValueSubtopology) setDefaults() {
 	*m = StreamsGroupTopologyValueSubtopology{}
 }
 
 func (m *StreamsGroupTopologyValueSubtopology) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.SubtopologyID = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.SourceTopics = make([]string, n)
+	m.SubtopologyID = r.string(true)
+	m.SourceTopics = r.strings(true, false)
+	m.SourceTopicRegex = r.strings(true, false)
+	m.StateChangelogTopics = readStructs[StreamsGroupTopologyValueTopicInfo](r, v, true, false, 8)
+	m.RepartitionSinkTopics = r.strings(true, false)
+	m.RepartitionSourceTopics = readStructs[StreamsGroupTopologyValueTopicInfo](r, v, true, false, 8)
+	m.CopartitionGroups = readStructs[StreamsGroupTopologyValueCopartitionGroup](r, v, true, false, 3)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.SourceTopics {
-			if !r.ok() {
-				break
-			}
-			m.SourceTopics[i] = r.string(flex)
-		}
-	} else {
-		m.SourceTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.SourceTopicRegex = make([]string, n)
-		}
-		for i := range m.SourceTopicRegex {
-			if !r.ok() {
-				break
-			}
-			m.SourceTopicRegex[i] = r.string(flex)
-		}
-	} else {
-		m.SourceTopicRegex = nil
-	}
-
-	if n := r.arrayLen(flex, false, 8); n >= 0 {
-		if n > 0 {
-			m.StateChangelogTopics = make([]StreamsGroupTopologyValueTopicInfo, n)
-		}
-		for i := range m.StateChangelogTopics {
-			if !r.ok() {
-				break
-			}
-			m.StateChangelogTopics[i].read(r, v)
-		}
-	} else {
-		m.StateChangelogTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.RepartitionSinkTopics = make([]string, n)
-		}
-		for i := range m.RepartitionSinkTopics {
-			if !r.ok() {
-				break
-			}
-			m.RepartitionSinkTopics[i] = r.string(flex)
-		}
-	} else {
-		m.RepartitionSinkTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 8); n >= 0 {
-		if n > 0 {
-			m.RepartitionSourceTopics = make([]StreamsGroupTopologyValueTopicInfo, n)
-		}
-		for i := range m.RepartitionSourceTopics {
-			if !r.ok() {
-				break
-			}
-			m.RepartitionSourceTopics[i].read(r, v)
-		}
-	} else {
-		m.RepartitionSourceTopics = nil
-	}
-
-	if n := r.arrayLen(flex, false, 3); n >= 0 {
-		if n > 0 {
-			m.CopartitionGroups = make([]StreamsGroupTopologyValueCopartitionGroup, n)
-		}
-		for i := range m.CopartitionGroups {
-			if !r.ok() {
-				break
-			}
-			m.CopartitionGroups[i].read(r, v)
-		}
-	} else {
-		m.CopartitionGroups = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTopologyValueSubtopology) write(w *writer, v int16) {
-	flex := true
-	w.string(m.SubtopologyID, flex)
-
-	if w.arrayLen(len(m.SourceTopics), false, flex, false) {
-		for i := range m.SourceTopics {
-			w.string(m.SourceTopics[i], flex)
-		}
-	}
-
-	if w.arrayLen(len(m.SourceTopicRegex), false, flex, false) {
-		for i := range m.SourceTopicRegex {
-			w.string(m.SourceTopicRegex[i], flex)
-		}
-	}
-
-	if w.arrayLen(len(m.StateChangelogTopics), false, flex, false) {
-		for i := range m.StateChangelogTopics {
-			m.StateChangelogTopics[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.RepartitionSinkTopics), false, flex, false) {
-		for i := range m.RepartitionSinkTopics {
-			w.string(m.RepartitionSinkTopics[i], flex)
-		}
-	}
-
-	if w.arrayLen(len(m.RepartitionSourceTopics), false, flex, false) {
-		for i := range m.RepartitionSourceTopics {
-			m.RepartitionSourceTopics[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.CopartitionGroups), false, flex, false) {
-		for i := range m.CopartitionGroups {
-			m.CopartitionGroups[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.SubtopologyID, true)
+	w.strings(m.SourceTopics, true, false)
+	w.strings(m.SourceTopicRegex, true, false)
+	writeStructs(w, m.StateChangelogTopics, v, true, false)
+	w.strings(m.RepartitionSinkTopics, true, false)
+	writeStructs(w, m.RepartitionSourceTopics, v, true, false)
+	writeStructs(w, m.CopartitionGroups, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupTopologyValueTopicConfig is nested in StreamsGroupTopologyValue.
@@ -4012,38 +2842,35 @@ type StreamsGroupTopologyValueTopicConfig struct {
 	UnknownTags []Tag
 }
 
+// NewStreamsGroupTopologyValueTopicConfig returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupTopologyValueTopicConfig() *StreamsGroupTopologyValueTopicConfig {
+	m := new(StreamsGroupTopologyValueTopicConfig)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupTopologyValueTopicConfig) setDefaults() {
 	*m = StreamsGroupTopologyValueTopicConfig{}
 }
 
 func (m *StreamsGroupTopologyValueTopicConfig) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Key = r.string(flex)
-
-	m.Value = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.Key = r.string(true)
+	m.Value = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTopologyValueTopicConfig) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Key, flex)
-
-	w.string(m.Value, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.Key, true)
+	w.string(m.Value, true)
+	w.tags(m.UnknownTags)
 }
 
 // StreamsGroupTopologyValueTopicInfo is nested in StreamsGroupTopologyValue.
@@ -4055,62 +2882,39 @@ type StreamsGroupTopologyValueTopicInfo struct {
 	UnknownTags       []Tag
 }
 
+// NewStreamsGroupTopologyValueTopicInfo returns one with Kafka's defaults; what can be null is null.
+func NewStreamsGroupTopologyValueTopicInfo() *StreamsGroupTopologyValueTopicInfo {
+	m := new(StreamsGroupTopologyValueTopicInfo)
+	m.setDefaults()
+	return m
+}
+
 func (m *StreamsGroupTopologyValueTopicInfo) setDefaults() {
 	*m = StreamsGroupTopologyValueTopicInfo{}
 }
 
 func (m *StreamsGroupTopologyValueTopicInfo) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.Partitions = r.int32()
-
 	m.ReplicationFactor = r.int16()
-
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.TopicConfigs = make([]StreamsGroupTopologyValueTopicConfig, n)
+	m.TopicConfigs = readStructs[StreamsGroupTopologyValueTopicConfig](r, v, true, false, 2)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.TopicConfigs {
-			if !r.ok() {
-				break
-			}
-			m.TopicConfigs[i].read(r, v)
-		}
-	} else {
-		m.TopicConfigs = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *StreamsGroupTopologyValueTopicInfo) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.int32(m.Partitions)
-
 	w.int16(m.ReplicationFactor)
-
-	if w.arrayLen(len(m.TopicConfigs), false, flex, false) {
-		for i := range m.TopicConfigs {
-			m.TopicConfigs[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.TopicConfigs, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // NewGroupKey returns an empty record of that id, nil when there is none.

@@ -20,7 +20,7 @@ type RegisterBrokerRecord struct {
 	UnknownTags          []Tag
 }
 
-// NewRegisterBrokerRecord returns one with Kafka's defaults.
+// NewRegisterBrokerRecord returns one with Kafka's defaults; what can be null is null.
 func NewRegisterBrokerRecord() *RegisterBrokerRecord {
 	m := new(RegisterBrokerRecord)
 	m.setDefaults()
@@ -29,114 +29,53 @@ func NewRegisterBrokerRecord() *RegisterBrokerRecord {
 
 func (*RegisterBrokerRecord) Versions() (lo, hi int16) { return 0, 4 }
 
-func (*RegisterBrokerRecord) Name() string { return "RegisterBrokerRecord" }
+func (*RegisterBrokerRecord) Schema() string { return "RegisterBrokerRecord" }
 
 // RecordID is 0.
 func (*RegisterBrokerRecord) RecordID() int16 { return 0 }
 
 func (m *RegisterBrokerRecord) setDefaults() {
 	*m = RegisterBrokerRecord{}
-	m.Rack = new(string)
 	m.Fenced = true
 }
 
 func (m *RegisterBrokerRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.BrokerID = r.int32()
-
 	if v >= 2 {
 		m.IsMigratingZkBroker = r.bool()
 	}
 	m.IncarnationID = r.uuid()
-
 	m.BrokerEpoch = r.int64()
-
-	if n := r.arrayLen(flex, false, 6); n >= 0 {
-		if n > 0 {
-			m.EndPoints = make([]RegisterBrokerRecordBrokerEndpoint, n)
-		}
-		for i := range m.EndPoints {
-			if !r.ok() {
-				break
-			}
-			m.EndPoints[i].read(r, v)
-		}
-	} else {
-		m.EndPoints = nil
-	}
-
-	if n := r.arrayLen(flex, false, 5); n >= 0 {
-		if n > 0 {
-			m.Features = make([]RegisterBrokerRecordBrokerFeature, n)
-		}
-		for i := range m.Features {
-			if !r.ok() {
-				break
-			}
-			m.Features[i].read(r, v)
-		}
-	} else {
-		m.Features = nil
-	}
-
-	m.Rack = r.nullableString(flex, true)
-
+	m.EndPoints = readStructs[RegisterBrokerRecordBrokerEndpoint](r, v, true, false, 6)
+	m.Features = readStructs[RegisterBrokerRecordBrokerFeature](r, v, true, false, 5)
+	m.Rack = r.nullableString(true, true)
 	m.Fenced = r.bool()
-
 	if v >= 1 {
 		m.InControlledShutdown = r.bool()
 	}
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				if !(v >= 3) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, false, 16); n >= 0 {
-					if n > 0 {
-						m.LogDirs = make([]protocol.UUID, n)
-					}
-					for i := range m.LogDirs {
-						if !r.ok() {
-							break
-						}
-						m.LogDirs[i] = r.uuid()
-					}
-				} else {
-					m.LogDirs = nil
-				}
-			case 1:
-				if !(v >= 4) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 4, 16); n >= 0 {
-					{
-						m.CordonedLogDirs = make([]protocol.UUID, n)
-					}
-					for i := range m.CordonedLogDirs {
-						if !r.ok() {
-							break
-						}
-						m.CordonedLogDirs[i] = r.uuid()
-					}
-				} else {
-					m.CordonedLogDirs = nil
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			if !(v >= 3) {
+				r.failTag(tag, v)
 			}
-			r.leaveTag(outer)
+			m.LogDirs = readArray(r, true, false, 16, (*reader).uuid)
+		case 1:
+			if !(v >= 4) {
+				r.failTag(tag, v)
+			}
+			m.CordonedLogDirs = readArray(r, true, v >= 4, 16, (*reader).uuid)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RegisterBrokerRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.BrokerID)
-
 	if v >= 2 {
 		w.bool(m.IsMigratingZkBroker)
 	}
@@ -144,25 +83,11 @@ func (m *RegisterBrokerRecord) write(w *writer, v int16) {
 		w.failField("RegisterBrokerRecord.IsMigratingZkBroker", v)
 	}
 	w.uuid(m.IncarnationID)
-
 	w.int64(m.BrokerEpoch)
-
-	if w.arrayLen(len(m.EndPoints), false, flex, false) {
-		for i := range m.EndPoints {
-			m.EndPoints[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.Features), false, flex, false) {
-		for i := range m.Features {
-			m.Features[i].write(w, v)
-		}
-	}
-
-	w.nullableString(m.Rack, flex, true)
-
+	writeStructs(w, m.EndPoints, v, true, false)
+	writeStructs(w, m.Features, v, true, false)
+	w.nullableString(m.Rack, true, true)
 	w.bool(m.Fenced)
-
 	if v >= 1 {
 		w.bool(m.InControlledShutdown)
 	}
@@ -175,40 +100,30 @@ func (m *RegisterBrokerRecord) write(w *writer, v int16) {
 	if !(v >= 4) && (m.CordonedLogDirs != nil) {
 		w.failField("RegisterBrokerRecord.CordonedLogDirs", v)
 	}
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := v >= 3 && (len(m.LogDirs) != 0)
-		if has0 {
-			n++
-		}
-		has1 := v >= 4 && (m.CordonedLogDirs != nil)
-		if has1 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			if w.arrayLen(len(m.LogDirs), false, flex, false) {
-				for i := range m.LogDirs {
-					w.uuid(m.LogDirs[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has1 {
-			unknown = w.tagsBelow(unknown, 1)
-			at := w.beginTag(1)
-			if w.arrayLen(len(m.CordonedLogDirs), m.CordonedLogDirs == nil, flex, v >= 4) {
-				for i := range m.CordonedLogDirs {
-					w.uuid(m.CordonedLogDirs[i])
-				}
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := v >= 3 && (len(m.LogDirs) != 0)
+	if has0 {
+		n++
 	}
+	has1 := v >= 4 && (m.CordonedLogDirs != nil)
+	if has1 {
+		n++
+	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		writeArray(w, m.LogDirs, true, false, (*writer).uuid)
+		w.endTag(at)
+	}
+	if has1 {
+		unknown = w.tagsBelow(unknown, 1)
+		at := w.beginTag(1)
+		writeArray(w, m.CordonedLogDirs, true, v >= 4, (*writer).uuid)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // RegisterBrokerRecordBrokerEndpoint is nested in RegisterBrokerRecord.
@@ -220,46 +135,39 @@ type RegisterBrokerRecordBrokerEndpoint struct {
 	UnknownTags      []Tag
 }
 
+// NewRegisterBrokerRecordBrokerEndpoint returns one with Kafka's defaults; what can be null is null.
+func NewRegisterBrokerRecordBrokerEndpoint() *RegisterBrokerRecordBrokerEndpoint {
+	m := new(RegisterBrokerRecordBrokerEndpoint)
+	m.setDefaults()
+	return m
+}
+
 func (m *RegisterBrokerRecordBrokerEndpoint) setDefaults() {
 	*m = RegisterBrokerRecordBrokerEndpoint{}
 }
 
 func (m *RegisterBrokerRecordBrokerEndpoint) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
-	m.Host = r.string(flex)
-
+	m.Name = r.string(true)
+	m.Host = r.string(true)
 	m.Port = r.uint16()
-
 	m.SecurityProtocol = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RegisterBrokerRecordBrokerEndpoint) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
-	w.string(m.Host, flex)
-
+	w.string(m.Name, true)
+	w.string(m.Host, true)
 	w.uint16(m.Port)
-
 	w.int16(m.SecurityProtocol)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // RegisterBrokerRecordBrokerFeature is nested in RegisterBrokerRecord.
@@ -270,42 +178,37 @@ type RegisterBrokerRecordBrokerFeature struct {
 	UnknownTags         []Tag
 }
 
+// NewRegisterBrokerRecordBrokerFeature returns one with Kafka's defaults; what can be null is null.
+func NewRegisterBrokerRecordBrokerFeature() *RegisterBrokerRecordBrokerFeature {
+	m := new(RegisterBrokerRecordBrokerFeature)
+	m.setDefaults()
+	return m
+}
+
 func (m *RegisterBrokerRecordBrokerFeature) setDefaults() {
 	*m = RegisterBrokerRecordBrokerFeature{}
 }
 
 func (m *RegisterBrokerRecordBrokerFeature) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.MinSupportedVersion = r.int16()
-
 	m.MaxSupportedVersion = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RegisterBrokerRecordBrokerFeature) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.int16(m.MinSupportedVersion)
-
 	w.int16(m.MaxSupportedVersion)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // UnregisterBrokerRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -315,7 +218,7 @@ type UnregisterBrokerRecord struct {
 	UnknownTags []Tag
 }
 
-// NewUnregisterBrokerRecord returns one with Kafka's defaults.
+// NewUnregisterBrokerRecord returns one with Kafka's defaults; what can be null is null.
 func NewUnregisterBrokerRecord() *UnregisterBrokerRecord {
 	m := new(UnregisterBrokerRecord)
 	m.setDefaults()
@@ -324,7 +227,7 @@ func NewUnregisterBrokerRecord() *UnregisterBrokerRecord {
 
 func (*UnregisterBrokerRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*UnregisterBrokerRecord) Name() string { return "UnregisterBrokerRecord" }
+func (*UnregisterBrokerRecord) Schema() string { return "UnregisterBrokerRecord" }
 
 // RecordID is 1.
 func (*UnregisterBrokerRecord) RecordID() int16 { return 1 }
@@ -335,32 +238,22 @@ func (m *UnregisterBrokerRecord) setDefaults() {
 
 func (m *UnregisterBrokerRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.BrokerID = r.int32()
-
 	m.BrokerEpoch = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *UnregisterBrokerRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.BrokerID)
-
 	w.int64(m.BrokerEpoch)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // TopicRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -370,12 +263,12 @@ type TopicRecord struct {
 	UnknownTags []Tag
 }
 
-// NewTopicRecord returns one with Kafka's defaults.
+// NewTopicRecord returns one with Kafka's defaults; what can be null is null.
 func NewTopicRecord() *TopicRecord { m := new(TopicRecord); m.setDefaults(); return m }
 
 func (*TopicRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*TopicRecord) Name() string { return "TopicRecord" }
+func (*TopicRecord) Schema() string { return "TopicRecord" }
 
 // RecordID is 2.
 func (*TopicRecord) RecordID() int16 { return 2 }
@@ -386,32 +279,22 @@ func (m *TopicRecord) setDefaults() {
 
 func (m *TopicRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.TopicID = r.uuid()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *TopicRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.uuid(m.TopicID)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // PartitionRecord is Kafka's schema of that name, versions 0 to 2, flexible from 0.
@@ -432,12 +315,12 @@ type PartitionRecord struct {
 	UnknownTags            []Tag
 }
 
-// NewPartitionRecord returns one with Kafka's defaults.
+// NewPartitionRecord returns one with Kafka's defaults; what can be null is null.
 func NewPartitionRecord() *PartitionRecord { m := new(PartitionRecord); m.setDefaults(); return m }
 
 func (*PartitionRecord) Versions() (lo, hi int16) { return 0, 2 }
 
-func (*PartitionRecord) Name() string { return "PartitionRecord" }
+func (*PartitionRecord) Schema() string { return "PartitionRecord" }
 
 // RecordID is 3.
 func (*PartitionRecord) RecordID() int16 { return 3 }
@@ -452,178 +335,52 @@ func (m *PartitionRecord) setDefaults() {
 
 func (m *PartitionRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.PartitionID = r.int32()
-
 	m.TopicID = r.uuid()
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.Replicas = make([]int32, n)
-		}
-		for i := range m.Replicas {
-			if !r.ok() {
-				break
-			}
-			m.Replicas[i] = r.int32()
-		}
-	} else {
-		m.Replicas = nil
-	}
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.ISR = make([]int32, n)
-		}
-		for i := range m.ISR {
-			if !r.ok() {
-				break
-			}
-			m.ISR[i] = r.int32()
-		}
-	} else {
-		m.ISR = nil
-	}
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.RemovingReplicas = make([]int32, n)
-		}
-		for i := range m.RemovingReplicas {
-			if !r.ok() {
-				break
-			}
-			m.RemovingReplicas[i] = r.int32()
-		}
-	} else {
-		m.RemovingReplicas = nil
-	}
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.AddingReplicas = make([]int32, n)
-		}
-		for i := range m.AddingReplicas {
-			if !r.ok() {
-				break
-			}
-			m.AddingReplicas[i] = r.int32()
-		}
-	} else {
-		m.AddingReplicas = nil
-	}
-
+	m.Replicas = readArray(r, true, false, 4, (*reader).int32)
+	m.ISR = readArray(r, true, false, 4, (*reader).int32)
+	m.RemovingReplicas = readArray(r, true, false, 4, (*reader).int32)
+	m.AddingReplicas = readArray(r, true, false, 4, (*reader).int32)
 	m.Leader = r.int32()
-
 	m.LeaderEpoch = r.int32()
-
 	m.PartitionEpoch = r.int32()
-
 	if v >= 1 {
-		if n := r.arrayLen(flex, false, 16); n >= 0 {
-			if n > 0 {
-				m.Directories = make([]protocol.UUID, n)
-			}
-			for i := range m.Directories {
-				if !r.ok() {
-					break
-				}
-				m.Directories[i] = r.uuid()
-			}
-		} else {
-			m.Directories = nil
-		}
+		m.Directories = readArray(r, true, false, 16, (*reader).uuid)
 	}
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.LeaderRecoveryState = r.int8()
-			case 1:
-				if !(v >= 2) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 2, 4); n >= 0 {
-					{
-						m.EligibleLeaderReplicas = make([]int32, n)
-					}
-					for i := range m.EligibleLeaderReplicas {
-						if !r.ok() {
-							break
-						}
-						m.EligibleLeaderReplicas[i] = r.int32()
-					}
-				} else {
-					m.EligibleLeaderReplicas = nil
-				}
-			case 2:
-				if !(v >= 2) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 2, 4); n >= 0 {
-					{
-						m.LastKnownELR = make([]int32, n)
-					}
-					for i := range m.LastKnownELR {
-						if !r.ok() {
-							break
-						}
-						m.LastKnownELR[i] = r.int32()
-					}
-				} else {
-					m.LastKnownELR = nil
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.LeaderRecoveryState = r.int8()
+		case 1:
+			if !(v >= 2) {
+				r.failTag(tag, v)
 			}
-			r.leaveTag(outer)
+			m.EligibleLeaderReplicas = readArray(r, true, v >= 2, 4, (*reader).int32)
+		case 2:
+			if !(v >= 2) {
+				r.failTag(tag, v)
+			}
+			m.LastKnownELR = readArray(r, true, v >= 2, 4, (*reader).int32)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *PartitionRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.PartitionID)
-
 	w.uuid(m.TopicID)
-
-	if w.arrayLen(len(m.Replicas), false, flex, false) {
-		for i := range m.Replicas {
-			w.int32(m.Replicas[i])
-		}
-	}
-
-	if w.arrayLen(len(m.ISR), false, flex, false) {
-		for i := range m.ISR {
-			w.int32(m.ISR[i])
-		}
-	}
-
-	if w.arrayLen(len(m.RemovingReplicas), false, flex, false) {
-		for i := range m.RemovingReplicas {
-			w.int32(m.RemovingReplicas[i])
-		}
-	}
-
-	if w.arrayLen(len(m.AddingReplicas), false, flex, false) {
-		for i := range m.AddingReplicas {
-			w.int32(m.AddingReplicas[i])
-		}
-	}
-
+	writeArray(w, m.Replicas, true, false, (*writer).int32)
+	writeArray(w, m.ISR, true, false, (*writer).int32)
+	writeArray(w, m.RemovingReplicas, true, false, (*writer).int32)
+	writeArray(w, m.AddingReplicas, true, false, (*writer).int32)
 	w.int32(m.Leader)
-
 	w.int32(m.LeaderEpoch)
-
 	w.int32(m.PartitionEpoch)
-
 	if v >= 1 {
-		if w.arrayLen(len(m.Directories), false, flex, false) {
-			for i := range m.Directories {
-				w.uuid(m.Directories[i])
-			}
-		}
+		writeArray(w, m.Directories, true, false, (*writer).uuid)
 	}
 	if !(v >= 1) && (len(m.Directories) != 0) {
 		w.failField("PartitionRecord.Directories", v)
@@ -634,50 +391,40 @@ func (m *PartitionRecord) write(w *writer, v int16) {
 	if !(v >= 2) && (m.LastKnownELR != nil) {
 		w.failField("PartitionRecord.LastKnownELR", v)
 	}
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.LeaderRecoveryState != 0
-		if has0 {
-			n++
-		}
-		has1 := v >= 2 && (m.EligibleLeaderReplicas != nil)
-		if has1 {
-			n++
-		}
-		has2 := v >= 2 && (m.LastKnownELR != nil)
-		if has2 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int8(m.LeaderRecoveryState)
-			w.endTag(at)
-		}
-		if has1 {
-			unknown = w.tagsBelow(unknown, 1)
-			at := w.beginTag(1)
-			if w.arrayLen(len(m.EligibleLeaderReplicas), m.EligibleLeaderReplicas == nil, flex, v >= 2) {
-				for i := range m.EligibleLeaderReplicas {
-					w.int32(m.EligibleLeaderReplicas[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has2 {
-			unknown = w.tagsBelow(unknown, 2)
-			at := w.beginTag(2)
-			if w.arrayLen(len(m.LastKnownELR), m.LastKnownELR == nil, flex, v >= 2) {
-				for i := range m.LastKnownELR {
-					w.int32(m.LastKnownELR[i])
-				}
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.LeaderRecoveryState != 0
+	if has0 {
+		n++
 	}
+	has1 := v >= 2 && (m.EligibleLeaderReplicas != nil)
+	if has1 {
+		n++
+	}
+	has2 := v >= 2 && (m.LastKnownELR != nil)
+	if has2 {
+		n++
+	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int8(m.LeaderRecoveryState)
+		w.endTag(at)
+	}
+	if has1 {
+		unknown = w.tagsBelow(unknown, 1)
+		at := w.beginTag(1)
+		writeArray(w, m.EligibleLeaderReplicas, true, v >= 2, (*writer).int32)
+		w.endTag(at)
+	}
+	if has2 {
+		unknown = w.tagsBelow(unknown, 2)
+		at := w.beginTag(2)
+		writeArray(w, m.LastKnownELR, true, v >= 2, (*writer).int32)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ConfigRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -689,57 +436,42 @@ type ConfigRecord struct {
 	UnknownTags  []Tag
 }
 
-// NewConfigRecord returns one with Kafka's defaults.
+// NewConfigRecord returns one with Kafka's defaults; what can be null is null.
 func NewConfigRecord() *ConfigRecord { m := new(ConfigRecord); m.setDefaults(); return m }
 
 func (*ConfigRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ConfigRecord) Name() string { return "ConfigRecord" }
+func (*ConfigRecord) Schema() string { return "ConfigRecord" }
 
 // RecordID is 4.
 func (*ConfigRecord) RecordID() int16 { return 4 }
 
 func (m *ConfigRecord) setDefaults() {
 	*m = ConfigRecord{}
-	m.Value = new(string)
 }
 
 func (m *ConfigRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ResourceType = r.int8()
-
-	m.ResourceName = r.string(flex)
-
-	m.Name = r.string(flex)
-
-	m.Value = r.nullableString(flex, true)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.ResourceName = r.string(true)
+	m.Name = r.string(true)
+	m.Value = r.nullableString(true, true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ConfigRecord) write(w *writer, v int16) {
-	flex := true
 	w.int8(m.ResourceType)
-
-	w.string(m.ResourceName, flex)
-
-	w.string(m.Name, flex)
-
-	w.nullableString(m.Value, flex, true)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.ResourceName, true)
+	w.string(m.Name, true)
+	w.nullableString(m.Value, true, true)
+	w.tags(m.UnknownTags)
 }
 
 // PartitionChangeRecord is Kafka's schema of that name, versions 0 to 2, flexible from 0.
@@ -758,7 +490,7 @@ type PartitionChangeRecord struct {
 	UnknownTags            []Tag
 }
 
-// NewPartitionChangeRecord returns one with Kafka's defaults.
+// NewPartitionChangeRecord returns one with Kafka's defaults; what can be null is null.
 func NewPartitionChangeRecord() *PartitionChangeRecord {
 	m := new(PartitionChangeRecord)
 	m.setDefaults()
@@ -767,7 +499,7 @@ func NewPartitionChangeRecord() *PartitionChangeRecord {
 
 func (*PartitionChangeRecord) Versions() (lo, hi int16) { return 0, 2 }
 
-func (*PartitionChangeRecord) Name() string { return "PartitionChangeRecord" }
+func (*PartitionChangeRecord) Schema() string { return "PartitionChangeRecord" }
 
 // RecordID is 5.
 func (*PartitionChangeRecord) RecordID() int16 { return 5 }
@@ -781,140 +513,48 @@ func (m *PartitionChangeRecord) setDefaults() {
 
 func (m *PartitionChangeRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.PartitionID = r.int32()
-
 	m.TopicID = r.uuid()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				if n := r.arrayLen(flex, true, 4); n >= 0 {
-					{
-						m.ISR = make([]int32, n)
-					}
-					for i := range m.ISR {
-						if !r.ok() {
-							break
-						}
-						m.ISR[i] = r.int32()
-					}
-				} else {
-					m.ISR = nil
-				}
-			case 1:
-				m.Leader = r.int32()
-			case 2:
-				if n := r.arrayLen(flex, true, 4); n >= 0 {
-					{
-						m.Replicas = make([]int32, n)
-					}
-					for i := range m.Replicas {
-						if !r.ok() {
-							break
-						}
-						m.Replicas[i] = r.int32()
-					}
-				} else {
-					m.Replicas = nil
-				}
-			case 3:
-				if n := r.arrayLen(flex, true, 4); n >= 0 {
-					{
-						m.RemovingReplicas = make([]int32, n)
-					}
-					for i := range m.RemovingReplicas {
-						if !r.ok() {
-							break
-						}
-						m.RemovingReplicas[i] = r.int32()
-					}
-				} else {
-					m.RemovingReplicas = nil
-				}
-			case 4:
-				if n := r.arrayLen(flex, true, 4); n >= 0 {
-					{
-						m.AddingReplicas = make([]int32, n)
-					}
-					for i := range m.AddingReplicas {
-						if !r.ok() {
-							break
-						}
-						m.AddingReplicas[i] = r.int32()
-					}
-				} else {
-					m.AddingReplicas = nil
-				}
-			case 5:
-				m.LeaderRecoveryState = r.int8()
-			case 8:
-				if !(v >= 1) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 1, 16); n >= 0 {
-					{
-						m.Directories = make([]protocol.UUID, n)
-					}
-					for i := range m.Directories {
-						if !r.ok() {
-							break
-						}
-						m.Directories[i] = r.uuid()
-					}
-				} else {
-					m.Directories = nil
-				}
-			case 6:
-				if !(v >= 2) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 2, 4); n >= 0 {
-					{
-						m.EligibleLeaderReplicas = make([]int32, n)
-					}
-					for i := range m.EligibleLeaderReplicas {
-						if !r.ok() {
-							break
-						}
-						m.EligibleLeaderReplicas[i] = r.int32()
-					}
-				} else {
-					m.EligibleLeaderReplicas = nil
-				}
-			case 7:
-				if !(v >= 2) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 2, 4); n >= 0 {
-					{
-						m.LastKnownELR = make([]int32, n)
-					}
-					for i := range m.LastKnownELR {
-						if !r.ok() {
-							break
-						}
-						m.LastKnownELR[i] = r.int32()
-					}
-				} else {
-					m.LastKnownELR = nil
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.ISR = readArray(r, true, true, 4, (*reader).int32)
+		case 1:
+			m.Leader = r.int32()
+		case 2:
+			m.Replicas = readArray(r, true, true, 4, (*reader).int32)
+		case 3:
+			m.RemovingReplicas = readArray(r, true, true, 4, (*reader).int32)
+		case 4:
+			m.AddingReplicas = readArray(r, true, true, 4, (*reader).int32)
+		case 5:
+			m.LeaderRecoveryState = r.int8()
+		case 8:
+			if !(v >= 1) {
+				r.failTag(tag, v)
 			}
-			r.leaveTag(outer)
+			m.Directories = readArray(r, true, v >= 1, 16, (*reader).uuid)
+		case 6:
+			if !(v >= 2) {
+				r.failTag(tag, v)
+			}
+			m.EligibleLeaderReplicas = readArray(r, true, v >= 2, 4, (*reader).int32)
+		case 7:
+			if !(v >= 2) {
+				r.failTag(tag, v)
+			}
+			m.LastKnownELR = readArray(r, true, v >= 2, 4, (*reader).int32)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *PartitionChangeRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.PartitionID)
-
 	w.uuid(m.TopicID)
-
 	if !(v >= 1) && (m.Directories != nil) {
 		w.failField("PartitionChangeRecord.Directories", v)
 	}
@@ -924,130 +564,100 @@ func (m *PartitionChangeRecord) write(w *writer, v int16) {
 	if !(v >= 2) && (m.LastKnownELR != nil) {
 		w.failField("PartitionChangeRecord.LastKnownELR", v)
 	}
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.ISR != nil
-		if has0 {
-			n++
-		}
-		has1 := m.Leader != -2
-		if has1 {
-			n++
-		}
-		has2 := m.Replicas != nil
-		if has2 {
-			n++
-		}
-		has3 := m.RemovingReplicas != nil
-		if has3 {
-			n++
-		}
-		has4 := m.AddingReplicas != nil
-		if has4 {
-			n++
-		}
-		has5 := m.LeaderRecoveryState != -1
-		if has5 {
-			n++
-		}
-		has6 := v >= 2 && (m.EligibleLeaderReplicas != nil)
-		if has6 {
-			n++
-		}
-		has7 := v >= 2 && (m.LastKnownELR != nil)
-		if has7 {
-			n++
-		}
-		has8 := v >= 1 && (m.Directories != nil)
-		if has8 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			if w.arrayLen(len(m.ISR), m.ISR == nil, flex, true) {
-				for i := range m.ISR {
-					w.int32(m.ISR[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has1 {
-			unknown = w.tagsBelow(unknown, 1)
-			at := w.beginTag(1)
-			w.int32(m.Leader)
-			w.endTag(at)
-		}
-		if has2 {
-			unknown = w.tagsBelow(unknown, 2)
-			at := w.beginTag(2)
-			if w.arrayLen(len(m.Replicas), m.Replicas == nil, flex, true) {
-				for i := range m.Replicas {
-					w.int32(m.Replicas[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has3 {
-			unknown = w.tagsBelow(unknown, 3)
-			at := w.beginTag(3)
-			if w.arrayLen(len(m.RemovingReplicas), m.RemovingReplicas == nil, flex, true) {
-				for i := range m.RemovingReplicas {
-					w.int32(m.RemovingReplicas[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has4 {
-			unknown = w.tagsBelow(unknown, 4)
-			at := w.beginTag(4)
-			if w.arrayLen(len(m.AddingReplicas), m.AddingReplicas == nil, flex, true) {
-				for i := range m.AddingReplicas {
-					w.int32(m.AddingReplicas[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has5 {
-			unknown = w.tagsBelow(unknown, 5)
-			at := w.beginTag(5)
-			w.int8(m.LeaderRecoveryState)
-			w.endTag(at)
-		}
-		if has6 {
-			unknown = w.tagsBelow(unknown, 6)
-			at := w.beginTag(6)
-			if w.arrayLen(len(m.EligibleLeaderReplicas), m.EligibleLeaderReplicas == nil, flex, v >= 2) {
-				for i := range m.EligibleLeaderReplicas {
-					w.int32(m.EligibleLeaderReplicas[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has7 {
-			unknown = w.tagsBelow(unknown, 7)
-			at := w.beginTag(7)
-			if w.arrayLen(len(m.LastKnownELR), m.LastKnownELR == nil, flex, v >= 2) {
-				for i := range m.LastKnownELR {
-					w.int32(m.LastKnownELR[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has8 {
-			unknown = w.tagsBelow(unknown, 8)
-			at := w.beginTag(8)
-			if w.arrayLen(len(m.Directories), m.Directories == nil, flex, v >= 1) {
-				for i := range m.Directories {
-					w.uuid(m.Directories[i])
-				}
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.ISR != nil
+	if has0 {
+		n++
 	}
+	has1 := m.Leader != -2
+	if has1 {
+		n++
+	}
+	has2 := m.Replicas != nil
+	if has2 {
+		n++
+	}
+	has3 := m.RemovingReplicas != nil
+	if has3 {
+		n++
+	}
+	has4 := m.AddingReplicas != nil
+	if has4 {
+		n++
+	}
+	has5 := m.LeaderRecoveryState != -1
+	if has5 {
+		n++
+	}
+	has6 := v >= 2 && (m.EligibleLeaderReplicas != nil)
+	if has6 {
+		n++
+	}
+	has7 := v >= 2 && (m.LastKnownELR != nil)
+	if has7 {
+		n++
+	}
+	has8 := v >= 1 && (m.Directories != nil)
+	if has8 {
+		n++
+	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		writeArray(w, m.ISR, true, true, (*writer).int32)
+		w.endTag(at)
+	}
+	if has1 {
+		unknown = w.tagsBelow(unknown, 1)
+		at := w.beginTag(1)
+		w.int32(m.Leader)
+		w.endTag(at)
+	}
+	if has2 {
+		unknown = w.tagsBelow(unknown, 2)
+		at := w.beginTag(2)
+		writeArray(w, m.Replicas, true, true, (*writer).int32)
+		w.endTag(at)
+	}
+	if has3 {
+		unknown = w.tagsBelow(unknown, 3)
+		at := w.beginTag(3)
+		writeArray(w, m.RemovingReplicas, true, true, (*writer).int32)
+		w.endTag(at)
+	}
+	if has4 {
+		unknown = w.tagsBelow(unknown, 4)
+		at := w.beginTag(4)
+		writeArray(w, m.AddingReplicas, true, true, (*writer).int32)
+		w.endTag(at)
+	}
+	if has5 {
+		unknown = w.tagsBelow(unknown, 5)
+		at := w.beginTag(5)
+		w.int8(m.LeaderRecoveryState)
+		w.endTag(at)
+	}
+	if has6 {
+		unknown = w.tagsBelow(unknown, 6)
+		at := w.beginTag(6)
+		writeArray(w, m.EligibleLeaderReplicas, true, v >= 2, (*writer).int32)
+		w.endTag(at)
+	}
+	if has7 {
+		unknown = w.tagsBelow(unknown, 7)
+		at := w.beginTag(7)
+		writeArray(w, m.LastKnownELR, true, v >= 2, (*writer).int32)
+		w.endTag(at)
+	}
+	if has8 {
+		unknown = w.tagsBelow(unknown, 8)
+		at := w.beginTag(8)
+		writeArray(w, m.Directories, true, v >= 1, (*writer).uuid)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // FenceBrokerRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1057,7 +667,7 @@ type FenceBrokerRecord struct {
 	UnknownTags []Tag
 }
 
-// NewFenceBrokerRecord returns one with Kafka's defaults.
+// NewFenceBrokerRecord returns one with Kafka's defaults; what can be null is null.
 func NewFenceBrokerRecord() *FenceBrokerRecord {
 	m := new(FenceBrokerRecord)
 	m.setDefaults()
@@ -1066,7 +676,7 @@ func NewFenceBrokerRecord() *FenceBrokerRecord {
 
 func (*FenceBrokerRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*FenceBrokerRecord) Name() string { return "FenceBrokerRecord" }
+func (*FenceBrokerRecord) Schema() string { return "FenceBrokerRecord" }
 
 // RecordID is 7.
 func (*FenceBrokerRecord) RecordID() int16 { return 7 }
@@ -1077,32 +687,22 @@ func (m *FenceBrokerRecord) setDefaults() {
 
 func (m *FenceBrokerRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ID = r.int32()
-
 	m.Epoch = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *FenceBrokerRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.ID)
-
 	w.int64(m.Epoch)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // UnfenceBrokerRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1112,7 +712,7 @@ type UnfenceBrokerRecord struct {
 	UnknownTags []Tag
 }
 
-// NewUnfenceBrokerRecord returns one with Kafka's defaults.
+// NewUnfenceBrokerRecord returns one with Kafka's defaults; what can be null is null.
 func NewUnfenceBrokerRecord() *UnfenceBrokerRecord {
 	m := new(UnfenceBrokerRecord)
 	m.setDefaults()
@@ -1121,7 +721,7 @@ func NewUnfenceBrokerRecord() *UnfenceBrokerRecord {
 
 func (*UnfenceBrokerRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*UnfenceBrokerRecord) Name() string { return "UnfenceBrokerRecord" }
+func (*UnfenceBrokerRecord) Schema() string { return "UnfenceBrokerRecord" }
 
 // RecordID is 8.
 func (*UnfenceBrokerRecord) RecordID() int16 { return 8 }
@@ -1132,32 +732,22 @@ func (m *UnfenceBrokerRecord) setDefaults() {
 
 func (m *UnfenceBrokerRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ID = r.int32()
-
 	m.Epoch = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *UnfenceBrokerRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.ID)
-
 	w.int64(m.Epoch)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // RemoveTopicRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1166,7 +756,7 @@ type RemoveTopicRecord struct {
 	UnknownTags []Tag
 }
 
-// NewRemoveTopicRecord returns one with Kafka's defaults.
+// NewRemoveTopicRecord returns one with Kafka's defaults; what can be null is null.
 func NewRemoveTopicRecord() *RemoveTopicRecord {
 	m := new(RemoveTopicRecord)
 	m.setDefaults()
@@ -1175,7 +765,7 @@ func NewRemoveTopicRecord() *RemoveTopicRecord {
 
 func (*RemoveTopicRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*RemoveTopicRecord) Name() string { return "RemoveTopicRecord" }
+func (*RemoveTopicRecord) Schema() string { return "RemoveTopicRecord" }
 
 // RecordID is 9.
 func (*RemoveTopicRecord) RecordID() int16 { return 9 }
@@ -1186,28 +776,20 @@ func (m *RemoveTopicRecord) setDefaults() {
 
 func (m *RemoveTopicRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.TopicID = r.uuid()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RemoveTopicRecord) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.TopicID)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // DelegationTokenRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1222,7 +804,7 @@ type DelegationTokenRecord struct {
 	UnknownTags         []Tag
 }
 
-// NewDelegationTokenRecord returns one with Kafka's defaults.
+// NewDelegationTokenRecord returns one with Kafka's defaults; what can be null is null.
 func NewDelegationTokenRecord() *DelegationTokenRecord {
 	m := new(DelegationTokenRecord)
 	m.setDefaults()
@@ -1231,7 +813,7 @@ func NewDelegationTokenRecord() *DelegationTokenRecord {
 
 func (*DelegationTokenRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*DelegationTokenRecord) Name() string { return "DelegationTokenRecord" }
+func (*DelegationTokenRecord) Schema() string { return "DelegationTokenRecord" }
 
 // RecordID is 10.
 func (*DelegationTokenRecord) RecordID() int16 { return 10 }
@@ -1242,68 +824,32 @@ func (m *DelegationTokenRecord) setDefaults() {
 
 func (m *DelegationTokenRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Owner = r.string(flex)
-
-	m.Requester = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 1); n >= 0 {
-		if n > 0 {
-			m.Renewers = make([]string, n)
-		}
-		for i := range m.Renewers {
-			if !r.ok() {
-				break
-			}
-			m.Renewers[i] = r.string(flex)
-		}
-	} else {
-		m.Renewers = nil
-	}
-
+	m.Owner = r.string(true)
+	m.Requester = r.string(true)
+	m.Renewers = r.strings(true, false)
 	m.IssueTimestamp = r.int64()
-
 	m.MaxTimestamp = r.int64()
-
 	m.ExpirationTimestamp = r.int64()
-
-	m.TokenID = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.TokenID = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *DelegationTokenRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Owner, flex)
-
-	w.string(m.Requester, flex)
-
-	if w.arrayLen(len(m.Renewers), false, flex, false) {
-		for i := range m.Renewers {
-			w.string(m.Renewers[i], flex)
-		}
-	}
-
+	w.string(m.Owner, true)
+	w.string(m.Requester, true)
+	w.strings(m.Renewers, true, false)
 	w.int64(m.IssueTimestamp)
-
 	w.int64(m.MaxTimestamp)
-
 	w.int64(m.ExpirationTimestamp)
-
-	w.string(m.TokenID, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.TokenID, true)
+	w.tags(m.UnknownTags)
 }
 
 // UserScramCredentialRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1317,7 +863,7 @@ type UserScramCredentialRecord struct {
 	UnknownTags []Tag
 }
 
-// NewUserScramCredentialRecord returns one with Kafka's defaults.
+// NewUserScramCredentialRecord returns one with Kafka's defaults; what can be null is null.
 func NewUserScramCredentialRecord() *UserScramCredentialRecord {
 	m := new(UserScramCredentialRecord)
 	m.setDefaults()
@@ -1326,7 +872,7 @@ func NewUserScramCredentialRecord() *UserScramCredentialRecord {
 
 func (*UserScramCredentialRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*UserScramCredentialRecord) Name() string { return "UserScramCredentialRecord" }
+func (*UserScramCredentialRecord) Schema() string { return "UserScramCredentialRecord" }
 
 // RecordID is 11.
 func (*UserScramCredentialRecord) RecordID() int16 { return 11 }
@@ -1337,48 +883,30 @@ func (m *UserScramCredentialRecord) setDefaults() {
 
 func (m *UserScramCredentialRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.Mechanism = r.int8()
-
-	m.Salt = r.bytes(flex, false)
-
-	m.StoredKey = r.bytes(flex, false)
-
-	m.ServerKey = r.bytes(flex, false)
-
+	m.Salt = r.bytes(true, false)
+	m.StoredKey = r.bytes(true, false)
+	m.ServerKey = r.bytes(true, false)
 	m.Iterations = r.int32()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *UserScramCredentialRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.int8(m.Mechanism)
-
-	w.bytes(m.Salt, flex, false)
-
-	w.bytes(m.StoredKey, flex, false)
-
-	w.bytes(m.ServerKey, flex, false)
-
+	w.bytes(m.Salt, true, false)
+	w.bytes(m.StoredKey, true, false)
+	w.bytes(m.ServerKey, true, false)
 	w.int32(m.Iterations)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // FeatureLevelRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1388,7 +916,7 @@ type FeatureLevelRecord struct {
 	UnknownTags  []Tag
 }
 
-// NewFeatureLevelRecord returns one with Kafka's defaults.
+// NewFeatureLevelRecord returns one with Kafka's defaults; what can be null is null.
 func NewFeatureLevelRecord() *FeatureLevelRecord {
 	m := new(FeatureLevelRecord)
 	m.setDefaults()
@@ -1397,7 +925,7 @@ func NewFeatureLevelRecord() *FeatureLevelRecord {
 
 func (*FeatureLevelRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*FeatureLevelRecord) Name() string { return "FeatureLevelRecord" }
+func (*FeatureLevelRecord) Schema() string { return "FeatureLevelRecord" }
 
 // RecordID is 12.
 func (*FeatureLevelRecord) RecordID() int16 { return 12 }
@@ -1408,32 +936,22 @@ func (m *FeatureLevelRecord) setDefaults() {
 
 func (m *FeatureLevelRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.FeatureLevel = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *FeatureLevelRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.int16(m.FeatureLevel)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // ClientQuotaRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1445,7 +963,7 @@ type ClientQuotaRecord struct {
 	UnknownTags []Tag
 }
 
-// NewClientQuotaRecord returns one with Kafka's defaults.
+// NewClientQuotaRecord returns one with Kafka's defaults; what can be null is null.
 func NewClientQuotaRecord() *ClientQuotaRecord {
 	m := new(ClientQuotaRecord)
 	m.setDefaults()
@@ -1454,7 +972,7 @@ func NewClientQuotaRecord() *ClientQuotaRecord {
 
 func (*ClientQuotaRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ClientQuotaRecord) Name() string { return "ClientQuotaRecord" }
+func (*ClientQuotaRecord) Schema() string { return "ClientQuotaRecord" }
 
 // RecordID is 14.
 func (*ClientQuotaRecord) RecordID() int16 { return 14 }
@@ -1465,56 +983,26 @@ func (m *ClientQuotaRecord) setDefaults() {
 
 func (m *ClientQuotaRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if n := r.arrayLen(flex, false, 2); n >= 0 {
-		if n > 0 {
-			m.Entity = make([]ClientQuotaRecordEntityData, n)
-		}
-		for i := range m.Entity {
-			if !r.ok() {
-				break
-			}
-			m.Entity[i].read(r, v)
-		}
-	} else {
-		m.Entity = nil
-	}
-
-	m.Key = r.string(flex)
-
+	m.Entity = readStructs[ClientQuotaRecordEntityData](r, v, true, false, 2)
+	m.Key = r.string(true)
 	m.Value = r.float64()
-
 	m.Remove = r.bool()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ClientQuotaRecord) write(w *writer, v int16) {
-	flex := true
-	if w.arrayLen(len(m.Entity), false, flex, false) {
-		for i := range m.Entity {
-			m.Entity[i].write(w, v)
-		}
-	}
-
-	w.string(m.Key, flex)
-
+	writeStructs(w, m.Entity, v, true, false)
+	w.string(m.Key, true)
 	w.float64(m.Value)
-
 	w.bool(m.Remove)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // ClientQuotaRecordEntityData is nested in ClientQuotaRecord.
@@ -1524,39 +1012,35 @@ type ClientQuotaRecordEntityData struct {
 	UnknownTags []Tag
 }
 
+// NewClientQuotaRecordEntityData returns one with Kafka's defaults; what can be null is null.
+func NewClientQuotaRecordEntityData() *ClientQuotaRecordEntityData {
+	m := new(ClientQuotaRecordEntityData)
+	m.setDefaults()
+	return m
+}
+
 func (m *ClientQuotaRecordEntityData) setDefaults() {
 	*m = ClientQuotaRecordEntityData{}
-	m.EntityName = new(string)
 }
 
 func (m *ClientQuotaRecordEntityData) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.EntityType = r.string(flex)
-
-	m.EntityName = r.nullableString(flex, true)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.EntityType = r.string(true)
+	m.EntityName = r.nullableString(true, true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ClientQuotaRecordEntityData) write(w *writer, v int16) {
-	flex := true
-	w.string(m.EntityType, flex)
-
-	w.nullableString(m.EntityName, flex, true)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.EntityType, true)
+	w.nullableString(m.EntityName, true, true)
+	w.tags(m.UnknownTags)
 }
 
 // ProducerIdsRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1567,7 +1051,7 @@ type ProducerIdsRecord struct {
 	UnknownTags    []Tag
 }
 
-// NewProducerIdsRecord returns one with Kafka's defaults.
+// NewProducerIdsRecord returns one with Kafka's defaults; what can be null is null.
 func NewProducerIdsRecord() *ProducerIdsRecord {
 	m := new(ProducerIdsRecord)
 	m.setDefaults()
@@ -1576,7 +1060,7 @@ func NewProducerIdsRecord() *ProducerIdsRecord {
 
 func (*ProducerIdsRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ProducerIdsRecord) Name() string { return "ProducerIdsRecord" }
+func (*ProducerIdsRecord) Schema() string { return "ProducerIdsRecord" }
 
 // RecordID is 15.
 func (*ProducerIdsRecord) RecordID() int16 { return 15 }
@@ -1588,36 +1072,24 @@ func (m *ProducerIdsRecord) setDefaults() {
 
 func (m *ProducerIdsRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.BrokerID = r.int32()
-
 	m.BrokerEpoch = r.int64()
-
 	m.NextProducerID = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ProducerIdsRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.BrokerID)
-
 	w.int64(m.BrokerEpoch)
-
 	w.int64(m.NextProducerID)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // BrokerRegistrationChangeRecord is Kafka's schema of that name, versions 0 to 3, flexible from 0.
@@ -1631,7 +1103,7 @@ type BrokerRegistrationChangeRecord struct {
 	UnknownTags          []Tag
 }
 
-// NewBrokerRegistrationChangeRecord returns one with Kafka's defaults.
+// NewBrokerRegistrationChangeRecord returns one with Kafka's defaults; what can be null is null.
 func NewBrokerRegistrationChangeRecord() *BrokerRegistrationChangeRecord {
 	m := new(BrokerRegistrationChangeRecord)
 	m.setDefaults()
@@ -1640,7 +1112,7 @@ func NewBrokerRegistrationChangeRecord() *BrokerRegistrationChangeRecord {
 
 func (*BrokerRegistrationChangeRecord) Versions() (lo, hi int16) { return 0, 3 }
 
-func (*BrokerRegistrationChangeRecord) Name() string { return "BrokerRegistrationChangeRecord" }
+func (*BrokerRegistrationChangeRecord) Schema() string { return "BrokerRegistrationChangeRecord" }
 
 // RecordID is 17.
 func (*BrokerRegistrationChangeRecord) RecordID() int16 { return 17 }
@@ -1651,70 +1123,38 @@ func (m *BrokerRegistrationChangeRecord) setDefaults() {
 
 func (m *BrokerRegistrationChangeRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.BrokerID = r.int32()
-
 	m.BrokerEpoch = r.int64()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.Fenced = r.int8()
-			case 1:
-				if !(v >= 1) {
-					r.failTag(tag, v)
-				}
-				m.InControlledShutdown = r.int8()
-			case 2:
-				if !(v >= 2) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, false, 16); n >= 0 {
-					if n > 0 {
-						m.LogDirs = make([]protocol.UUID, n)
-					}
-					for i := range m.LogDirs {
-						if !r.ok() {
-							break
-						}
-						m.LogDirs[i] = r.uuid()
-					}
-				} else {
-					m.LogDirs = nil
-				}
-			case 3:
-				if !(v >= 3) {
-					r.failTag(tag, v)
-				}
-				if n := r.arrayLen(flex, v >= 3, 16); n >= 0 {
-					{
-						m.CordonedLogDirs = make([]protocol.UUID, n)
-					}
-					for i := range m.CordonedLogDirs {
-						if !r.ok() {
-							break
-						}
-						m.CordonedLogDirs[i] = r.uuid()
-					}
-				} else {
-					m.CordonedLogDirs = nil
-				}
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.Fenced = r.int8()
+		case 1:
+			if !(v >= 1) {
+				r.failTag(tag, v)
 			}
-			r.leaveTag(outer)
+			m.InControlledShutdown = r.int8()
+		case 2:
+			if !(v >= 2) {
+				r.failTag(tag, v)
+			}
+			m.LogDirs = readArray(r, true, false, 16, (*reader).uuid)
+		case 3:
+			if !(v >= 3) {
+				r.failTag(tag, v)
+			}
+			m.CordonedLogDirs = readArray(r, true, v >= 3, 16, (*reader).uuid)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *BrokerRegistrationChangeRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.BrokerID)
-
 	w.int64(m.BrokerEpoch)
-
 	if !(v >= 1) && (m.InControlledShutdown != 0) {
 		w.failField("BrokerRegistrationChangeRecord.InControlledShutdown", v)
 	}
@@ -1724,60 +1164,50 @@ func (m *BrokerRegistrationChangeRecord) write(w *writer, v int16) {
 	if !(v >= 3) && (m.CordonedLogDirs != nil) {
 		w.failField("BrokerRegistrationChangeRecord.CordonedLogDirs", v)
 	}
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.Fenced != 0
-		if has0 {
-			n++
-		}
-		has1 := v >= 1 && (m.InControlledShutdown != 0)
-		if has1 {
-			n++
-		}
-		has2 := v >= 2 && (len(m.LogDirs) != 0)
-		if has2 {
-			n++
-		}
-		has3 := v >= 3 && (m.CordonedLogDirs != nil)
-		if has3 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int8(m.Fenced)
-			w.endTag(at)
-		}
-		if has1 {
-			unknown = w.tagsBelow(unknown, 1)
-			at := w.beginTag(1)
-			w.int8(m.InControlledShutdown)
-			w.endTag(at)
-		}
-		if has2 {
-			unknown = w.tagsBelow(unknown, 2)
-			at := w.beginTag(2)
-			if w.arrayLen(len(m.LogDirs), false, flex, false) {
-				for i := range m.LogDirs {
-					w.uuid(m.LogDirs[i])
-				}
-			}
-			w.endTag(at)
-		}
-		if has3 {
-			unknown = w.tagsBelow(unknown, 3)
-			at := w.beginTag(3)
-			if w.arrayLen(len(m.CordonedLogDirs), m.CordonedLogDirs == nil, flex, v >= 3) {
-				for i := range m.CordonedLogDirs {
-					w.uuid(m.CordonedLogDirs[i])
-				}
-			}
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.Fenced != 0
+	if has0 {
+		n++
 	}
+	has1 := v >= 1 && (m.InControlledShutdown != 0)
+	if has1 {
+		n++
+	}
+	has2 := v >= 2 && (len(m.LogDirs) != 0)
+	if has2 {
+		n++
+	}
+	has3 := v >= 3 && (m.CordonedLogDirs != nil)
+	if has3 {
+		n++
+	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int8(m.Fenced)
+		w.endTag(at)
+	}
+	if has1 {
+		unknown = w.tagsBelow(unknown, 1)
+		at := w.beginTag(1)
+		w.int8(m.InControlledShutdown)
+		w.endTag(at)
+	}
+	if has2 {
+		unknown = w.tagsBelow(unknown, 2)
+		at := w.beginTag(2)
+		writeArray(w, m.LogDirs, true, false, (*writer).uuid)
+		w.endTag(at)
+	}
+	if has3 {
+		unknown = w.tagsBelow(unknown, 3)
+		at := w.beginTag(3)
+		writeArray(w, m.CordonedLogDirs, true, v >= 3, (*writer).uuid)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // AccessControlEntryRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1793,7 +1223,7 @@ type AccessControlEntryRecord struct {
 	UnknownTags    []Tag
 }
 
-// NewAccessControlEntryRecord returns one with Kafka's defaults.
+// NewAccessControlEntryRecord returns one with Kafka's defaults; what can be null is null.
 func NewAccessControlEntryRecord() *AccessControlEntryRecord {
 	m := new(AccessControlEntryRecord)
 	m.setDefaults()
@@ -1802,7 +1232,7 @@ func NewAccessControlEntryRecord() *AccessControlEntryRecord {
 
 func (*AccessControlEntryRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*AccessControlEntryRecord) Name() string { return "AccessControlEntryRecord" }
+func (*AccessControlEntryRecord) Schema() string { return "AccessControlEntryRecord" }
 
 // RecordID is 18.
 func (*AccessControlEntryRecord) RecordID() int16 { return 18 }
@@ -1813,56 +1243,34 @@ func (m *AccessControlEntryRecord) setDefaults() {
 
 func (m *AccessControlEntryRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ID = r.uuid()
-
 	m.ResourceType = r.int8()
-
-	m.ResourceName = r.string(flex)
-
+	m.ResourceName = r.string(true)
 	m.PatternType = r.int8()
-
-	m.Principal = r.string(flex)
-
-	m.Host = r.string(flex)
-
+	m.Principal = r.string(true)
+	m.Host = r.string(true)
 	m.Operation = r.int8()
-
 	m.PermissionType = r.int8()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *AccessControlEntryRecord) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.ID)
-
 	w.int8(m.ResourceType)
-
-	w.string(m.ResourceName, flex)
-
+	w.string(m.ResourceName, true)
 	w.int8(m.PatternType)
-
-	w.string(m.Principal, flex)
-
-	w.string(m.Host, flex)
-
+	w.string(m.Principal, true)
+	w.string(m.Host, true)
 	w.int8(m.Operation)
-
 	w.int8(m.PermissionType)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // RemoveAccessControlEntryRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1871,7 +1279,7 @@ type RemoveAccessControlEntryRecord struct {
 	UnknownTags []Tag
 }
 
-// NewRemoveAccessControlEntryRecord returns one with Kafka's defaults.
+// NewRemoveAccessControlEntryRecord returns one with Kafka's defaults; what can be null is null.
 func NewRemoveAccessControlEntryRecord() *RemoveAccessControlEntryRecord {
 	m := new(RemoveAccessControlEntryRecord)
 	m.setDefaults()
@@ -1880,7 +1288,7 @@ func NewRemoveAccessControlEntryRecord() *RemoveAccessControlEntryRecord {
 
 func (*RemoveAccessControlEntryRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*RemoveAccessControlEntryRecord) Name() string { return "RemoveAccessControlEntryRecord" }
+func (*RemoveAccessControlEntryRecord) Schema() string { return "RemoveAccessControlEntryRecord" }
 
 // RecordID is 19.
 func (*RemoveAccessControlEntryRecord) RecordID() int16 { return 19 }
@@ -1891,28 +1299,20 @@ func (m *RemoveAccessControlEntryRecord) setDefaults() {
 
 func (m *RemoveAccessControlEntryRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ID = r.uuid()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RemoveAccessControlEntryRecord) write(w *writer, v int16) {
-	flex := true
 	w.uuid(m.ID)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // NoOpRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1920,12 +1320,12 @@ type NoOpRecord struct {
 	UnknownTags []Tag
 }
 
-// NewNoOpRecord returns one with Kafka's defaults.
+// NewNoOpRecord returns one with Kafka's defaults; what can be null is null.
 func NewNoOpRecord() *NoOpRecord { m := new(NoOpRecord); m.setDefaults(); return m }
 
 func (*NoOpRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*NoOpRecord) Name() string { return "NoOpRecord" }
+func (*NoOpRecord) Schema() string { return "NoOpRecord" }
 
 // RecordID is 20.
 func (*NoOpRecord) RecordID() int16 { return 20 }
@@ -1936,24 +1336,18 @@ func (m *NoOpRecord) setDefaults() {
 
 func (m *NoOpRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *NoOpRecord) write(w *writer, v int16) {
-	flex := true
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // ZkMigrationStateRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -1962,7 +1356,7 @@ type ZkMigrationStateRecord struct {
 	UnknownTags      []Tag
 }
 
-// NewZkMigrationStateRecord returns one with Kafka's defaults.
+// NewZkMigrationStateRecord returns one with Kafka's defaults; what can be null is null.
 func NewZkMigrationStateRecord() *ZkMigrationStateRecord {
 	m := new(ZkMigrationStateRecord)
 	m.setDefaults()
@@ -1971,7 +1365,7 @@ func NewZkMigrationStateRecord() *ZkMigrationStateRecord {
 
 func (*ZkMigrationStateRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ZkMigrationStateRecord) Name() string { return "ZkMigrationStateRecord" }
+func (*ZkMigrationStateRecord) Schema() string { return "ZkMigrationStateRecord" }
 
 // RecordID is 21.
 func (*ZkMigrationStateRecord) RecordID() int16 { return 21 }
@@ -1982,28 +1376,20 @@ func (m *ZkMigrationStateRecord) setDefaults() {
 
 func (m *ZkMigrationStateRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ZkMigrationState = r.int8()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ZkMigrationStateRecord) write(w *writer, v int16) {
-	flex := true
 	w.int8(m.ZkMigrationState)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // RemoveUserScramCredentialRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2013,7 +1399,7 @@ type RemoveUserScramCredentialRecord struct {
 	UnknownTags []Tag
 }
 
-// NewRemoveUserScramCredentialRecord returns one with Kafka's defaults.
+// NewRemoveUserScramCredentialRecord returns one with Kafka's defaults; what can be null is null.
 func NewRemoveUserScramCredentialRecord() *RemoveUserScramCredentialRecord {
 	m := new(RemoveUserScramCredentialRecord)
 	m.setDefaults()
@@ -2022,7 +1408,7 @@ func NewRemoveUserScramCredentialRecord() *RemoveUserScramCredentialRecord {
 
 func (*RemoveUserScramCredentialRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*RemoveUserScramCredentialRecord) Name() string { return "RemoveUserScramCredentialRecord" }
+func (*RemoveUserScramCredentialRecord) Schema() string { return "RemoveUserScramCredentialRecord" }
 
 // RecordID is 22.
 func (*RemoveUserScramCredentialRecord) RecordID() int16 { return 22 }
@@ -2033,32 +1419,22 @@ func (m *RemoveUserScramCredentialRecord) setDefaults() {
 
 func (m *RemoveUserScramCredentialRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.Mechanism = r.int8()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RemoveUserScramCredentialRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.int8(m.Mechanism)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // BeginTransactionRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2067,7 +1443,7 @@ type BeginTransactionRecord struct {
 	UnknownTags []Tag
 }
 
-// NewBeginTransactionRecord returns one with Kafka's defaults.
+// NewBeginTransactionRecord returns one with Kafka's defaults; what can be null is null.
 func NewBeginTransactionRecord() *BeginTransactionRecord {
 	m := new(BeginTransactionRecord)
 	m.setDefaults()
@@ -2076,7 +1452,7 @@ func NewBeginTransactionRecord() *BeginTransactionRecord {
 
 func (*BeginTransactionRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*BeginTransactionRecord) Name() string { return "BeginTransactionRecord" }
+func (*BeginTransactionRecord) Schema() string { return "BeginTransactionRecord" }
 
 // RecordID is 23.
 func (*BeginTransactionRecord) RecordID() int16 { return 23 }
@@ -2087,39 +1463,33 @@ func (m *BeginTransactionRecord) setDefaults() {
 
 func (m *BeginTransactionRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.Name = r.nullableString(flex, true)
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.Name = r.nullableString(true, true)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *BeginTransactionRecord) write(w *writer, v int16) {
-	flex := true
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.Name != nil
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.nullableString(m.Name, flex, true)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.Name != nil
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.nullableString(m.Name, true, true)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // EndTransactionRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2127,7 +1497,7 @@ type EndTransactionRecord struct {
 	UnknownTags []Tag
 }
 
-// NewEndTransactionRecord returns one with Kafka's defaults.
+// NewEndTransactionRecord returns one with Kafka's defaults; what can be null is null.
 func NewEndTransactionRecord() *EndTransactionRecord {
 	m := new(EndTransactionRecord)
 	m.setDefaults()
@@ -2136,7 +1506,7 @@ func NewEndTransactionRecord() *EndTransactionRecord {
 
 func (*EndTransactionRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*EndTransactionRecord) Name() string { return "EndTransactionRecord" }
+func (*EndTransactionRecord) Schema() string { return "EndTransactionRecord" }
 
 // RecordID is 24.
 func (*EndTransactionRecord) RecordID() int16 { return 24 }
@@ -2147,24 +1517,18 @@ func (m *EndTransactionRecord) setDefaults() {
 
 func (m *EndTransactionRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *EndTransactionRecord) write(w *writer, v int16) {
-	flex := true
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // AbortTransactionRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2173,7 +1537,7 @@ type AbortTransactionRecord struct {
 	UnknownTags []Tag
 }
 
-// NewAbortTransactionRecord returns one with Kafka's defaults.
+// NewAbortTransactionRecord returns one with Kafka's defaults; what can be null is null.
 func NewAbortTransactionRecord() *AbortTransactionRecord {
 	m := new(AbortTransactionRecord)
 	m.setDefaults()
@@ -2182,7 +1546,7 @@ func NewAbortTransactionRecord() *AbortTransactionRecord {
 
 func (*AbortTransactionRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*AbortTransactionRecord) Name() string { return "AbortTransactionRecord" }
+func (*AbortTransactionRecord) Schema() string { return "AbortTransactionRecord" }
 
 // RecordID is 25.
 func (*AbortTransactionRecord) RecordID() int16 { return 25 }
@@ -2193,39 +1557,33 @@ func (m *AbortTransactionRecord) setDefaults() {
 
 func (m *AbortTransactionRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.Reason = r.nullableString(flex, true)
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.Reason = r.nullableString(true, true)
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *AbortTransactionRecord) write(w *writer, v int16) {
-	flex := true
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.Reason != nil
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.nullableString(m.Reason, flex, true)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	n := len(m.UnknownTags)
+	has0 := m.Reason != nil
+	if has0 {
+		n++
 	}
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.nullableString(m.Reason, true, true)
+		w.endTag(at)
+	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // RemoveDelegationTokenRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2234,7 +1592,7 @@ type RemoveDelegationTokenRecord struct {
 	UnknownTags []Tag
 }
 
-// NewRemoveDelegationTokenRecord returns one with Kafka's defaults.
+// NewRemoveDelegationTokenRecord returns one with Kafka's defaults; what can be null is null.
 func NewRemoveDelegationTokenRecord() *RemoveDelegationTokenRecord {
 	m := new(RemoveDelegationTokenRecord)
 	m.setDefaults()
@@ -2243,7 +1601,7 @@ func NewRemoveDelegationTokenRecord() *RemoveDelegationTokenRecord {
 
 func (*RemoveDelegationTokenRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*RemoveDelegationTokenRecord) Name() string { return "RemoveDelegationTokenRecord" }
+func (*RemoveDelegationTokenRecord) Schema() string { return "RemoveDelegationTokenRecord" }
 
 // RecordID is 26.
 func (*RemoveDelegationTokenRecord) RecordID() int16 { return 26 }
@@ -2254,28 +1612,20 @@ func (m *RemoveDelegationTokenRecord) setDefaults() {
 
 func (m *RemoveDelegationTokenRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.TokenID = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.TokenID = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RemoveDelegationTokenRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.TokenID, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.TokenID, true)
+	w.tags(m.UnknownTags)
 }
 
 // RegisterControllerRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2288,7 +1638,7 @@ type RegisterControllerRecord struct {
 	UnknownTags      []Tag
 }
 
-// NewRegisterControllerRecord returns one with Kafka's defaults.
+// NewRegisterControllerRecord returns one with Kafka's defaults; what can be null is null.
 func NewRegisterControllerRecord() *RegisterControllerRecord {
 	m := new(RegisterControllerRecord)
 	m.setDefaults()
@@ -2297,7 +1647,7 @@ func NewRegisterControllerRecord() *RegisterControllerRecord {
 
 func (*RegisterControllerRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*RegisterControllerRecord) Name() string { return "RegisterControllerRecord" }
+func (*RegisterControllerRecord) Schema() string { return "RegisterControllerRecord" }
 
 // RecordID is 27.
 func (*RegisterControllerRecord) RecordID() int16 { return 27 }
@@ -2308,76 +1658,28 @@ func (m *RegisterControllerRecord) setDefaults() {
 
 func (m *RegisterControllerRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ControllerID = r.int32()
-
 	m.IncarnationID = r.uuid()
-
 	m.ZkMigrationReady = r.bool()
-
-	if n := r.arrayLen(flex, false, 6); n >= 0 {
-		if n > 0 {
-			m.EndPoints = make([]RegisterControllerRecordControllerEndpoint, n)
+	m.EndPoints = readStructs[RegisterControllerRecordControllerEndpoint](r, v, true, false, 6)
+	m.Features = readStructs[RegisterControllerRecordControllerFeature](r, v, true, false, 5)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.EndPoints {
-			if !r.ok() {
-				break
-			}
-			m.EndPoints[i].read(r, v)
-		}
-	} else {
-		m.EndPoints = nil
-	}
-
-	if n := r.arrayLen(flex, false, 5); n >= 0 {
-		if n > 0 {
-			m.Features = make([]RegisterControllerRecordControllerFeature, n)
-		}
-		for i := range m.Features {
-			if !r.ok() {
-				break
-			}
-			m.Features[i].read(r, v)
-		}
-	} else {
-		m.Features = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RegisterControllerRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.ControllerID)
-
 	w.uuid(m.IncarnationID)
-
 	w.bool(m.ZkMigrationReady)
-
-	if w.arrayLen(len(m.EndPoints), false, flex, false) {
-		for i := range m.EndPoints {
-			m.EndPoints[i].write(w, v)
-		}
-	}
-
-	if w.arrayLen(len(m.Features), false, flex, false) {
-		for i := range m.Features {
-			m.Features[i].write(w, v)
-		}
-	}
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	writeStructs(w, m.EndPoints, v, true, false)
+	writeStructs(w, m.Features, v, true, false)
+	w.tags(m.UnknownTags)
 }
 
 // RegisterControllerRecordControllerEndpoint is nested in RegisterControllerRecord.
@@ -2389,46 +1691,39 @@ type RegisterControllerRecordControllerEndpoint struct {
 	UnknownTags      []Tag
 }
 
+// NewRegisterControllerRecordControllerEndpoint returns one with Kafka's defaults; what can be null is null.
+func NewRegisterControllerRecordControllerEndpoint() *RegisterControllerRecordControllerEndpoint {
+	m := new(RegisterControllerRecordControllerEndpoint)
+	m.setDefaults()
+	return m
+}
+
 func (m *RegisterControllerRecordControllerEndpoint) setDefaults() {
 	*m = RegisterControllerRecordControllerEndpoint{}
 }
 
 func (m *RegisterControllerRecordControllerEndpoint) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
-	m.Host = r.string(flex)
-
+	m.Name = r.string(true)
+	m.Host = r.string(true)
 	m.Port = r.uint16()
-
 	m.SecurityProtocol = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RegisterControllerRecordControllerEndpoint) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
-	w.string(m.Host, flex)
-
+	w.string(m.Name, true)
+	w.string(m.Host, true)
 	w.uint16(m.Port)
-
 	w.int16(m.SecurityProtocol)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // RegisterControllerRecordControllerFeature is nested in RegisterControllerRecord.
@@ -2439,42 +1734,37 @@ type RegisterControllerRecordControllerFeature struct {
 	UnknownTags         []Tag
 }
 
+// NewRegisterControllerRecordControllerFeature returns one with Kafka's defaults; what can be null is null.
+func NewRegisterControllerRecordControllerFeature() *RegisterControllerRecordControllerFeature {
+	m := new(RegisterControllerRecordControllerFeature)
+	m.setDefaults()
+	return m
+}
+
 func (m *RegisterControllerRecordControllerFeature) setDefaults() {
 	*m = RegisterControllerRecordControllerFeature{}
 }
 
 func (m *RegisterControllerRecordControllerFeature) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.Name = r.string(flex)
-
+	m.Name = r.string(true)
 	m.MinSupportedVersion = r.int16()
-
 	m.MaxSupportedVersion = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *RegisterControllerRecordControllerFeature) write(w *writer, v int16) {
-	flex := true
-	w.string(m.Name, flex)
-
+	w.string(m.Name, true)
 	w.int16(m.MinSupportedVersion)
-
 	w.int16(m.MaxSupportedVersion)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // ClearElrRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2483,12 +1773,12 @@ type ClearElrRecord struct {
 	UnknownTags []Tag
 }
 
-// NewClearElrRecord returns one with Kafka's defaults.
+// NewClearElrRecord returns one with Kafka's defaults; what can be null is null.
 func NewClearElrRecord() *ClearElrRecord { m := new(ClearElrRecord); m.setDefaults(); return m }
 
 func (*ClearElrRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ClearElrRecord) Name() string { return "ClearElrRecord" }
+func (*ClearElrRecord) Schema() string { return "ClearElrRecord" }
 
 // RecordID is 28.
 func (*ClearElrRecord) RecordID() int16 { return 28 }
@@ -2499,28 +1789,20 @@ func (m *ClearElrRecord) setDefaults() {
 
 func (m *ClearElrRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
-	m.TopicName = r.string(flex)
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	m.TopicName = r.string(true)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ClearElrRecord) write(w *writer, v int16) {
-	flex := true
-	w.string(m.TopicName, flex)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.string(m.TopicName, true)
+	w.tags(m.UnknownTags)
 }
 
 // UnregisterControllerRecord is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -2529,7 +1811,7 @@ type UnregisterControllerRecord struct {
 	UnknownTags  []Tag
 }
 
-// NewUnregisterControllerRecord returns one with Kafka's defaults.
+// NewUnregisterControllerRecord returns one with Kafka's defaults; what can be null is null.
 func NewUnregisterControllerRecord() *UnregisterControllerRecord {
 	m := new(UnregisterControllerRecord)
 	m.setDefaults()
@@ -2538,7 +1820,7 @@ func NewUnregisterControllerRecord() *UnregisterControllerRecord {
 
 func (*UnregisterControllerRecord) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*UnregisterControllerRecord) Name() string { return "UnregisterControllerRecord" }
+func (*UnregisterControllerRecord) Schema() string { return "UnregisterControllerRecord" }
 
 // RecordID is 29.
 func (*UnregisterControllerRecord) RecordID() int16 { return 29 }
@@ -2549,28 +1831,20 @@ func (m *UnregisterControllerRecord) setDefaults() {
 
 func (m *UnregisterControllerRecord) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.ControllerID = r.int32()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *UnregisterControllerRecord) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.ControllerID)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // NewMetadataRecord returns an empty record of that id, nil when there is none.

@@ -11,12 +11,12 @@ type ShareSnapshotKey struct {
 	Partition int32         // 0
 }
 
-// NewShareSnapshotKey returns one with Kafka's defaults.
+// NewShareSnapshotKey returns one with Kafka's defaults; what can be null is null.
 func NewShareSnapshotKey() *ShareSnapshotKey { m := new(ShareSnapshotKey); m.setDefaults(); return m }
 
 func (*ShareSnapshotKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareSnapshotKey) Name() string { return "ShareSnapshotKey" }
+func (*ShareSnapshotKey) Schema() string { return "ShareSnapshotKey" }
 
 // RecordID is 0.
 func (*ShareSnapshotKey) RecordID() int16 { return 0 }
@@ -28,20 +28,14 @@ func (m *ShareSnapshotKey) setDefaults() {
 func (m *ShareSnapshotKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.TopicID = r.uuid()
-
 	m.Partition = r.int32()
-
 }
 
 func (m *ShareSnapshotKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.uuid(m.TopicID)
-
 	w.int32(m.Partition)
-
 }
 
 // ShareSnapshotValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -57,7 +51,7 @@ type ShareSnapshotValue struct {
 	UnknownTags           []Tag
 }
 
-// NewShareSnapshotValue returns one with Kafka's defaults.
+// NewShareSnapshotValue returns one with Kafka's defaults; what can be null is null.
 func NewShareSnapshotValue() *ShareSnapshotValue {
 	m := new(ShareSnapshotValue)
 	m.setDefaults()
@@ -66,7 +60,7 @@ func NewShareSnapshotValue() *ShareSnapshotValue {
 
 func (*ShareSnapshotValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareSnapshotValue) Name() string { return "ShareSnapshotValue" }
+func (*ShareSnapshotValue) Schema() string { return "ShareSnapshotValue" }
 
 // RecordID is 0.
 func (*ShareSnapshotValue) RecordID() int16 { return 0 }
@@ -78,83 +72,47 @@ func (m *ShareSnapshotValue) setDefaults() {
 
 func (m *ShareSnapshotValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.SnapshotEpoch = r.int32()
-
 	m.StateEpoch = r.int32()
-
 	m.LeaderEpoch = r.int32()
-
 	m.StartOffset = r.int64()
-
 	m.CreateTimestamp = r.int64()
-
 	m.WriteTimestamp = r.int64()
-
-	if n := r.arrayLen(flex, false, 19); n >= 0 {
-		if n > 0 {
-			m.StateBatches = make([]ShareSnapshotValueStateBatch, n)
+	m.StateBatches = readStructs[ShareSnapshotValueStateBatch](r, v, true, false, 19)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.DeliveryCompleteCount = r.int32()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.StateBatches {
-			if !r.ok() {
-				break
-			}
-			m.StateBatches[i].read(r, v)
-		}
-	} else {
-		m.StateBatches = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.DeliveryCompleteCount = r.int32()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareSnapshotValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.SnapshotEpoch)
-
 	w.int32(m.StateEpoch)
-
 	w.int32(m.LeaderEpoch)
-
 	w.int64(m.StartOffset)
-
 	w.int64(m.CreateTimestamp)
-
 	w.int64(m.WriteTimestamp)
-
-	if w.arrayLen(len(m.StateBatches), false, flex, false) {
-		for i := range m.StateBatches {
-			m.StateBatches[i].write(w, v)
-		}
+	writeStructs(w, m.StateBatches, v, true, false)
+	n := len(m.UnknownTags)
+	has0 := m.DeliveryCompleteCount != -1
+	if has0 {
+		n++
 	}
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.DeliveryCompleteCount != -1
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int32(m.DeliveryCompleteCount)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int32(m.DeliveryCompleteCount)
+		w.endTag(at)
 	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ShareSnapshotValueStateBatch is nested in ShareSnapshotValue.
@@ -166,46 +124,39 @@ type ShareSnapshotValueStateBatch struct {
 	UnknownTags   []Tag
 }
 
+// NewShareSnapshotValueStateBatch returns one with Kafka's defaults; what can be null is null.
+func NewShareSnapshotValueStateBatch() *ShareSnapshotValueStateBatch {
+	m := new(ShareSnapshotValueStateBatch)
+	m.setDefaults()
+	return m
+}
+
 func (m *ShareSnapshotValueStateBatch) setDefaults() {
 	*m = ShareSnapshotValueStateBatch{}
 }
 
 func (m *ShareSnapshotValueStateBatch) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.FirstOffset = r.int64()
-
 	m.LastOffset = r.int64()
-
 	m.DeliveryState = r.int8()
-
 	m.DeliveryCount = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareSnapshotValueStateBatch) write(w *writer, v int16) {
-	flex := true
 	w.int64(m.FirstOffset)
-
 	w.int64(m.LastOffset)
-
 	w.int8(m.DeliveryState)
-
 	w.int16(m.DeliveryCount)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // ShareUpdateKey is Kafka's schema of that name, versions 0 to 0, never flexible.
@@ -215,12 +166,12 @@ type ShareUpdateKey struct {
 	Partition int32         // 0
 }
 
-// NewShareUpdateKey returns one with Kafka's defaults.
+// NewShareUpdateKey returns one with Kafka's defaults; what can be null is null.
 func NewShareUpdateKey() *ShareUpdateKey { m := new(ShareUpdateKey); m.setDefaults(); return m }
 
 func (*ShareUpdateKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareUpdateKey) Name() string { return "ShareUpdateKey" }
+func (*ShareUpdateKey) Schema() string { return "ShareUpdateKey" }
 
 // RecordID is 1.
 func (*ShareUpdateKey) RecordID() int16 { return 1 }
@@ -232,20 +183,14 @@ func (m *ShareUpdateKey) setDefaults() {
 func (m *ShareUpdateKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.GroupID = r.string(false)
-
 	m.TopicID = r.uuid()
-
 	m.Partition = r.int32()
-
 }
 
 func (m *ShareUpdateKey) write(w *writer, v int16) {
 	w.string(m.GroupID, false)
-
 	w.uuid(m.TopicID)
-
 	w.int32(m.Partition)
-
 }
 
 // ShareUpdateValue is Kafka's schema of that name, versions 0 to 0, flexible from 0.
@@ -258,12 +203,12 @@ type ShareUpdateValue struct {
 	UnknownTags           []Tag
 }
 
-// NewShareUpdateValue returns one with Kafka's defaults.
+// NewShareUpdateValue returns one with Kafka's defaults; what can be null is null.
 func NewShareUpdateValue() *ShareUpdateValue { m := new(ShareUpdateValue); m.setDefaults(); return m }
 
 func (*ShareUpdateValue) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*ShareUpdateValue) Name() string { return "ShareUpdateValue" }
+func (*ShareUpdateValue) Schema() string { return "ShareUpdateValue" }
 
 // RecordID is 1.
 func (*ShareUpdateValue) RecordID() int16 { return 1 }
@@ -275,71 +220,41 @@ func (m *ShareUpdateValue) setDefaults() {
 
 func (m *ShareUpdateValue) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.SnapshotEpoch = r.int32()
-
 	m.LeaderEpoch = r.int32()
-
 	m.StartOffset = r.int64()
-
-	if n := r.arrayLen(flex, false, 19); n >= 0 {
-		if n > 0 {
-			m.StateBatches = make([]ShareUpdateValueStateBatch, n)
+	m.StateBatches = readStructs[ShareUpdateValueStateBatch](r, v, true, false, 19)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		case 0:
+			m.DeliveryCompleteCount = r.int32()
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
-		for i := range m.StateBatches {
-			if !r.ok() {
-				break
-			}
-			m.StateBatches[i].read(r, v)
-		}
-	} else {
-		m.StateBatches = nil
-	}
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			case 0:
-				m.DeliveryCompleteCount = r.int32()
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
-		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareUpdateValue) write(w *writer, v int16) {
-	flex := true
 	w.int32(m.SnapshotEpoch)
-
 	w.int32(m.LeaderEpoch)
-
 	w.int64(m.StartOffset)
-
-	if w.arrayLen(len(m.StateBatches), false, flex, false) {
-		for i := range m.StateBatches {
-			m.StateBatches[i].write(w, v)
-		}
+	writeStructs(w, m.StateBatches, v, true, false)
+	n := len(m.UnknownTags)
+	has0 := m.DeliveryCompleteCount != -1
+	if has0 {
+		n++
 	}
-
-	if flex {
-		n := len(m.UnknownTags)
-		has0 := m.DeliveryCompleteCount != -1
-		if has0 {
-			n++
-		}
-		w.uvarint(uint64(n))
-		unknown := m.UnknownTags
-		if has0 {
-			unknown = w.tagsBelow(unknown, 0)
-			at := w.beginTag(0)
-			w.int32(m.DeliveryCompleteCount)
-			w.endTag(at)
-		}
-		w.tagsBelow(unknown, maxTag)
+	w.uvarint(uint64(n))
+	unknown := m.UnknownTags
+	if has0 {
+		unknown = w.tagsBelow(unknown, 0)
+		at := w.beginTag(0)
+		w.int32(m.DeliveryCompleteCount)
+		w.endTag(at)
 	}
+	w.tagsBelow(unknown, maxTag)
 }
 
 // ShareUpdateValueStateBatch is nested in ShareUpdateValue.
@@ -351,46 +266,39 @@ type ShareUpdateValueStateBatch struct {
 	UnknownTags   []Tag
 }
 
+// NewShareUpdateValueStateBatch returns one with Kafka's defaults; what can be null is null.
+func NewShareUpdateValueStateBatch() *ShareUpdateValueStateBatch {
+	m := new(ShareUpdateValueStateBatch)
+	m.setDefaults()
+	return m
+}
+
 func (m *ShareUpdateValueStateBatch) setDefaults() {
 	*m = ShareUpdateValueStateBatch{}
 }
 
 func (m *ShareUpdateValueStateBatch) read(r *reader, v int16) {
 	m.setDefaults()
-	flex := true
 	m.FirstOffset = r.int64()
-
 	m.LastOffset = r.int64()
-
 	m.DeliveryState = r.int8()
-
 	m.DeliveryCount = r.int16()
-
-	if flex {
-		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
-			switch tag {
-			default:
-				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
-			}
-			r.leaveTag(outer)
+	for n := r.tagCount(); n > 0; n-- {
+		tag, after := r.enterTag()
+		switch tag {
+		default:
+			m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 		}
+		r.leaveTag(after)
 	}
 }
 
 func (m *ShareUpdateValueStateBatch) write(w *writer, v int16) {
-	flex := true
 	w.int64(m.FirstOffset)
-
 	w.int64(m.LastOffset)
-
 	w.int8(m.DeliveryState)
-
 	w.int16(m.DeliveryCount)
-
-	if flex {
-		w.tags(m.UnknownTags)
-	}
+	w.tags(m.UnknownTags)
 }
 
 // NewShareKey returns an empty record of that id, nil when there is none.

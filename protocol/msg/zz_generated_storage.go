@@ -8,12 +8,12 @@ type ProducerSnapshot struct {
 	ProducerEntries []ProducerSnapshotProducerEntry // 1
 }
 
-// NewProducerSnapshot returns one with Kafka's defaults.
+// NewProducerSnapshot returns one with Kafka's defaults; what can be null is null.
 func NewProducerSnapshot() *ProducerSnapshot { m := new(ProducerSnapshot); m.setDefaults(); return m }
 
 func (*ProducerSnapshot) Versions() (lo, hi int16) { return 1, 1 }
 
-func (*ProducerSnapshot) Name() string { return "ProducerSnapshot" }
+func (*ProducerSnapshot) Schema() string { return "ProducerSnapshot" }
 
 func (m *ProducerSnapshot) setDefaults() {
 	*m = ProducerSnapshot{}
@@ -22,32 +22,12 @@ func (m *ProducerSnapshot) setDefaults() {
 func (m *ProducerSnapshot) read(r *reader, v int16) {
 	m.setDefaults()
 	m.CRC = r.uint32()
-
-	if n := r.arrayLen(false, false, 46); n >= 0 {
-		if n > 0 {
-			m.ProducerEntries = make([]ProducerSnapshotProducerEntry, n)
-		}
-		for i := range m.ProducerEntries {
-			if !r.ok() {
-				break
-			}
-			m.ProducerEntries[i].read(r, v)
-		}
-	} else {
-		m.ProducerEntries = nil
-	}
-
+	m.ProducerEntries = readStructs[ProducerSnapshotProducerEntry](r, v, false, false, 46)
 }
 
 func (m *ProducerSnapshot) write(w *writer, v int16) {
 	w.uint32(m.CRC)
-
-	if w.arrayLen(len(m.ProducerEntries), false, false, false) {
-		for i := range m.ProducerEntries {
-			m.ProducerEntries[i].write(w, v)
-		}
-	}
-
+	writeStructs(w, m.ProducerEntries, v, false, false)
 }
 
 // ProducerSnapshotProducerEntry is nested in ProducerSnapshot.
@@ -62,6 +42,13 @@ type ProducerSnapshotProducerEntry struct {
 	CurrentTxnFirstOffset int64 // 1
 }
 
+// NewProducerSnapshotProducerEntry returns one with Kafka's defaults; what can be null is null.
+func NewProducerSnapshotProducerEntry() *ProducerSnapshotProducerEntry {
+	m := new(ProducerSnapshotProducerEntry)
+	m.setDefaults()
+	return m
+}
+
 func (m *ProducerSnapshotProducerEntry) setDefaults() {
 	*m = ProducerSnapshotProducerEntry{}
 }
@@ -69,38 +56,22 @@ func (m *ProducerSnapshotProducerEntry) setDefaults() {
 func (m *ProducerSnapshotProducerEntry) read(r *reader, v int16) {
 	m.setDefaults()
 	m.ProducerID = r.int64()
-
 	m.Epoch = r.int16()
-
 	m.LastSequence = r.int32()
-
 	m.LastOffset = r.int64()
-
 	m.OffsetDelta = r.int32()
-
 	m.Timestamp = r.int64()
-
 	m.CoordinatorEpoch = r.int32()
-
 	m.CurrentTxnFirstOffset = r.int64()
-
 }
 
 func (m *ProducerSnapshotProducerEntry) write(w *writer, v int16) {
 	w.int64(m.ProducerID)
-
 	w.int16(m.Epoch)
-
 	w.int32(m.LastSequence)
-
 	w.int64(m.LastOffset)
-
 	w.int32(m.OffsetDelta)
-
 	w.int64(m.Timestamp)
-
 	w.int32(m.CoordinatorEpoch)
-
 	w.int64(m.CurrentTxnFirstOffset)
-
 }

@@ -7,7 +7,7 @@ type TransactionLogKey struct {
 	TransactionalID string // 0
 }
 
-// NewTransactionLogKey returns one with Kafka's defaults.
+// NewTransactionLogKey returns one with Kafka's defaults; what can be null is null.
 func NewTransactionLogKey() *TransactionLogKey {
 	m := new(TransactionLogKey)
 	m.setDefaults()
@@ -16,7 +16,7 @@ func NewTransactionLogKey() *TransactionLogKey {
 
 func (*TransactionLogKey) Versions() (lo, hi int16) { return 0, 0 }
 
-func (*TransactionLogKey) Name() string { return "TransactionLogKey" }
+func (*TransactionLogKey) Schema() string { return "TransactionLogKey" }
 
 // RecordID is 0.
 func (*TransactionLogKey) RecordID() int16 { return 0 }
@@ -28,12 +28,10 @@ func (m *TransactionLogKey) setDefaults() {
 func (m *TransactionLogKey) read(r *reader, v int16) {
 	m.setDefaults()
 	m.TransactionalID = r.string(false)
-
 }
 
 func (m *TransactionLogKey) write(w *writer, v int16) {
 	w.string(m.TransactionalID, false)
-
 }
 
 // TransactionLogValue is Kafka's schema of that name, versions 0 to 1, flexible from 1.
@@ -52,7 +50,7 @@ type TransactionLogValue struct {
 	UnknownTags                      []Tag
 }
 
-// NewTransactionLogValue returns one with Kafka's defaults.
+// NewTransactionLogValue returns one with Kafka's defaults; what can be null is null.
 func NewTransactionLogValue() *TransactionLogValue {
 	m := new(TransactionLogValue)
 	m.setDefaults()
@@ -61,7 +59,7 @@ func NewTransactionLogValue() *TransactionLogValue {
 
 func (*TransactionLogValue) Versions() (lo, hi int16) { return 0, 1 }
 
-func (*TransactionLogValue) Name() string { return "TransactionLogValue" }
+func (*TransactionLogValue) Schema() string { return "TransactionLogValue" }
 
 // RecordID is 0.
 func (*TransactionLogValue) RecordID() int16 { return 0 }
@@ -71,41 +69,21 @@ func (m *TransactionLogValue) setDefaults() {
 	m.PreviousProducerID = -1
 	m.NextProducerID = -1
 	m.NextProducerEpoch = -1
-	m.TransactionPartitions = []TransactionLogValuePartitionsSchema{}
 }
 
 func (m *TransactionLogValue) read(r *reader, v int16) {
 	m.setDefaults()
 	flex := v >= 1
 	m.ProducerID = r.int64()
-
 	m.ProducerEpoch = r.int16()
-
 	m.TransactionTimeoutMs = r.int32()
-
 	m.TransactionStatus = r.int8()
-
-	if n := r.arrayLen(flex, true, 2); n >= 0 {
-		{
-			m.TransactionPartitions = make([]TransactionLogValuePartitionsSchema, n)
-		}
-		for i := range m.TransactionPartitions {
-			if !r.ok() {
-				break
-			}
-			m.TransactionPartitions[i].read(r, v)
-		}
-	} else {
-		m.TransactionPartitions = nil
-	}
-
+	m.TransactionPartitions = readStructs[TransactionLogValuePartitionsSchema](r, v, flex, true, 2)
 	m.TransactionLastUpdateTimestampMs = r.int64()
-
 	m.TransactionStartTimestampMs = r.int64()
-
 	if flex {
 		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
+			tag, after := r.enterTag()
 			switch tag {
 			case 0:
 				if !(v >= 1) {
@@ -130,7 +108,7 @@ func (m *TransactionLogValue) read(r *reader, v int16) {
 			default:
 				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 			}
-			r.leaveTag(outer)
+			r.leaveTag(after)
 		}
 	}
 }
@@ -138,7 +116,6 @@ func (m *TransactionLogValue) read(r *reader, v int16) {
 func (m *TransactionLogValue) write(w *writer, v int16) {
 	flex := v >= 1
 	w.int64(m.ProducerID)
-
 	if !(v >= 1) && (m.PreviousProducerID != -1) {
 		w.failField("TransactionLogValue.PreviousProducerID", v)
 	}
@@ -146,24 +123,14 @@ func (m *TransactionLogValue) write(w *writer, v int16) {
 		w.failField("TransactionLogValue.NextProducerID", v)
 	}
 	w.int16(m.ProducerEpoch)
-
 	if !(v >= 1) && (m.NextProducerEpoch != -1) {
 		w.failField("TransactionLogValue.NextProducerEpoch", v)
 	}
 	w.int32(m.TransactionTimeoutMs)
-
 	w.int8(m.TransactionStatus)
-
-	if w.arrayLen(len(m.TransactionPartitions), m.TransactionPartitions == nil, flex, true) {
-		for i := range m.TransactionPartitions {
-			m.TransactionPartitions[i].write(w, v)
-		}
-	}
-
+	writeStructs(w, m.TransactionPartitions, v, flex, true)
 	w.int64(m.TransactionLastUpdateTimestampMs)
-
 	w.int64(m.TransactionStartTimestampMs)
-
 	if !(v >= 1) && (m.ClientTransactionVersion != 0) {
 		w.failField("TransactionLogValue.ClientTransactionVersion", v)
 	}
@@ -222,6 +189,13 @@ type TransactionLogValuePartitionsSchema struct {
 	UnknownTags  []Tag
 }
 
+// NewTransactionLogValuePartitionsSchema returns one with Kafka's defaults; what can be null is null.
+func NewTransactionLogValuePartitionsSchema() *TransactionLogValuePartitionsSchema {
+	m := new(TransactionLogValuePartitionsSchema)
+	m.setDefaults()
+	return m
+}
+
 func (m *TransactionLogValuePartitionsSchema) setDefaults() {
 	*m = TransactionLogValuePartitionsSchema{}
 }
@@ -230,29 +204,15 @@ func (m *TransactionLogValuePartitionsSchema) read(r *reader, v int16) {
 	m.setDefaults()
 	flex := v >= 1
 	m.Topic = r.string(flex)
-
-	if n := r.arrayLen(flex, false, 4); n >= 0 {
-		if n > 0 {
-			m.PartitionIDs = make([]int32, n)
-		}
-		for i := range m.PartitionIDs {
-			if !r.ok() {
-				break
-			}
-			m.PartitionIDs[i] = r.int32()
-		}
-	} else {
-		m.PartitionIDs = nil
-	}
-
+	m.PartitionIDs = readArray(r, flex, false, 4, (*reader).int32)
 	if flex {
 		for n := r.tagCount(); n > 0; n-- {
-			tag, outer := r.enterTag()
+			tag, after := r.enterTag()
 			switch tag {
 			default:
 				m.UnknownTags = append(m.UnknownTags, Tag{tag, r.rest()})
 			}
-			r.leaveTag(outer)
+			r.leaveTag(after)
 		}
 	}
 }
@@ -260,13 +220,7 @@ func (m *TransactionLogValuePartitionsSchema) read(r *reader, v int16) {
 func (m *TransactionLogValuePartitionsSchema) write(w *writer, v int16) {
 	flex := v >= 1
 	w.string(m.Topic, flex)
-
-	if w.arrayLen(len(m.PartitionIDs), false, flex, false) {
-		for i := range m.PartitionIDs {
-			w.int32(m.PartitionIDs[i])
-		}
-	}
-
+	writeArray(w, m.PartitionIDs, flex, false, (*writer).int32)
 	if flex {
 		w.tags(m.UnknownTags)
 	}
