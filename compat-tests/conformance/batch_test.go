@@ -207,3 +207,18 @@ func lz4With(opts ...lz4.Option) func([]byte) []byte {
 		return buf.Bytes()
 	}
 }
+
+// lz4HeaderChecksum is the second byte of the xxHash32 (seed 0) of a two byte
+// LZ4 frame descriptor.
+func lz4HeaderChecksum(descriptor []byte) byte {
+	const p1, p2, p3, p5 = 2654435761, 2246822519, 3266489917, 374761393
+	h := uint32(p5) + uint32(len(descriptor))
+	for _, b := range descriptor {
+		h += uint32(b) * p5
+		h = (h<<11 | h>>21) * p1
+	}
+	h = (h ^ h>>15) * p2
+	h = (h ^ h>>13) * p3
+	h ^= h >> 16
+	return byte(h >> 8)
+}

@@ -30,8 +30,10 @@ func TestApiVersionsTooNew(t *testing.T) {
 	if string(b) != string(want) {
 		t.Errorf("% x, want % x", b, want)
 	}
-	r := do[*kmsg.ApiVersionsResponse](c, 3, kmsg.NewPtrApiVersionsRequest())
-	eq(t, "second ApiVersions", r.ErrorCode, 0)
+	req := kmsg.NewPtrApiVersionsRequest()
+	eq(t, "without a software name", do[*kmsg.ApiVersionsResponse](c, 3, req).ErrorCode, 42)
+	req.ClientSoftwareName, req.ClientSoftwareVersion = "conformance", "1"
+	eq(t, "second ApiVersions", do[*kmsg.ApiVersionsResponse](c, 3, req).ErrorCode, 0)
 }
 
 // TestProduceAdvertisedFromZero is case B02 (KIP-896): advertised from 0 for
