@@ -1,0 +1,5 @@
+package api
+
+// Deps is what handlers call. The composition root fills every field.
+type Deps struct {
+}

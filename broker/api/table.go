@@ -1,0 +1,34 @@
+package api
+
+import (
+	"github.com/ottla/ottla/protocol"
+)
+
+// Row is an API that is built.
+type Row struct {
+	protocol.API
+	// Listeners are the kinds of listener on which it is built, a part of what Kafka has.
+	Listeners protocol.Scope
+	Handle    Handler
+}
+
+const (
+	onBroker     = protocol.ScopeBroker
+	onController = protocol.ScopeController
+	onBoth       = protocol.ScopeBroker | protocol.ScopeController
+)
+
+// Table lists every API that is built, in key order. ApiVersions answers from it, the connections
+// dispatch by it, and docs/COMPATIBILITY.md is written from it: there is no second list.
+func Table(d *Deps) []Row {
+	rows := []Row{}
+	return rows
+}
+
+func row(key int16, listeners protocol.Scope, h Handler) Row {
+	a, ok := protocol.APIOf(key)
+	if !ok || listeners&^a.Listeners != 0 {
+		panic("api table: key or listener that Kafka does not have")
+	}
+	return Row{API: a, Listeners: listeners, Handle: h}
+}
