@@ -39,12 +39,26 @@ func findCoordinator(c *conn, group string) kmsg.FindCoordinatorResponseCoordina
 			c.t.Fatalf("FindCoordinator answered %+v", r.Coordinators)
 		}
 		switch k := r.Coordinators[0]; {
-		case k.ErrorCode == 0:
+		case k.ErrorCode == 0 && loaded(c, group):
 			return k
+		case k.ErrorCode == 0 && time.Now().Before(deadline):
 		case k.ErrorCode != 15 || time.Now().After(deadline):
 			c.t.Fatalf("FindCoordinator: error %d", k.ErrorCode)
 		}
 	}
+}
+
+// loaded says whether the coordinator answers for a group: Kafka names it
+// before it has taken over the partition.
+func loaded(c *conn, group string) bool {
+	c.t.Helper()
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{group}
+	switch do[*kmsg.DescribeGroupsResponse](c, 5, req).Groups[0].ErrorCode {
+	case 14, 15, 16:
+		return false
+	}
+	return true
 }
 
 // partitionDir is where a server of ours keeps one partition.
