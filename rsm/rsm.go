@@ -57,8 +57,9 @@ type Outcome[R any] struct {
 	// Then is called exactly once: with nil when the records and everything written before them are committed,
 	// else with the reason. It must not block and must not call Do; it may call Submit. It may be nil.
 	Then func(error)
-	// Refused, when set, takes the place of Then if the log would not take the records and nothing of them was
-	// applied. It runs within the shard's turn, may touch the machine, and gives the outcome instead.
+	// Refused, when set, is called if the log would not take the records and nothing of them was applied. It runs
+	// within the shard's turn, may touch the machine, and its outcome is carried out next, before any other
+	// operation. Then is called with the error as well.
 	Refused func(error) Outcome[R]
 }
 
