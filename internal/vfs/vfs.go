@@ -8,9 +8,13 @@
 package vfs
 
 import (
+	"errors"
 	"io"
 	"time"
 )
+
+// ErrLocked is wrapped by Lock's error when somebody else holds the lock.
+var ErrLocked = errors.New("locked by another process or server")
 
 // FS creates, finds and moves files. Safe for concurrent use.
 type FS interface {
