@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ottla/ottla/compat-tests/testserver"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -91,11 +92,11 @@ func TestAutoCreation(t *testing.T) {
 
 // TestAdvertisedPerListener is case B07.
 func TestAdvertisedPerListener(t *testing.T) {
-	p1, err := freePort()
+	p1, err := testserver.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p2, err := freePort()
+	p2, err := testserver.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

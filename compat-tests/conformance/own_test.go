@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ottla/ottla/compat-tests/testserver"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -15,7 +16,7 @@ type listeners struct{ inside, outside string }
 // twoListeners starts a server that advertises another name on each listener.
 func twoListeners(t *testing.T, p1, p2 int) listeners {
 	t.Helper()
-	ctl, err := freePort()
+	ctl, err := testserver.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +63,8 @@ func loaded(c *conn, group string) bool {
 }
 
 // partitionDir is where a server of ours keeps one partition.
-func (p *process) partitionDir(topic string, partition int) string {
-	return filepath.Join(p.data, fmt.Sprintf("%s-%d", topic, partition))
+func partitionDir(p *testserver.Process, topic string, partition int) string {
+	return filepath.Join(p.Data, fmt.Sprintf("%s-%d", topic, partition))
 }
 
 func readFile(t *testing.T, path string) []byte {

@@ -12,7 +12,7 @@ import (
 // TestSurvivesKill: topics, configs, records, producer state and offsets after SIGKILL.
 func TestSurvivesKill(t *testing.T) {
 	p := own(t)
-	c := dial(t, p.addr)
+	c := dial(t, p.Addr)
 	createTopic(c, "kept", 3, "retention.ms", "86400000")
 	for i := range int32(3) {
 		mustProduce(c, "kept", i, newBatch(r("a"), r("b")).encode())
@@ -29,11 +29,11 @@ func TestSurvivesKill(t *testing.T) {
 	del.Groups = []string{"g2"}
 	eq(t, "delete g2", do[*kmsg.DeleteGroupsResponse](c, 2, del).Groups[0].ErrorCode, 0)
 
-	p.kill()
-	if err := p.start(); err != nil {
+	p.Kill()
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c = dial(t, p.addr)
+	c = dial(t, p.Addr)
 	awaitTopic(c, "kept", 3)
 	eq(t, "config", deref(configOf(t, describeConfigs(c, 4, kmsg.ConfigResourceTypeTopic, "kept"), "retention.ms").Value), "86400000")
 	eq(t, "log end", listOffset(c, "kept", 0, -1).Offset, 3)
@@ -95,22 +95,22 @@ func TestDamagedTail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := own(t)
-			c := dial(t, p.addr)
+			c := dial(t, p.Addr)
 			createTopic(c, "torn", 1)
 			createTopic(c, "whole", 1)
 			for range 3 {
 				mustProduce(c, "torn", 0, one("0123456789"))
 				mustProduce(c, "whole", 0, one("0123456789"))
 			}
-			p.kill()
-			x.damage(t, filepath.Join(p.partitionDir("torn", 0), "00000000000000000000.log"))
+			p.Kill()
+			x.damage(t, filepath.Join(partitionDir(p, "torn", 0), "00000000000000000000.log"))
 			for _, f := range []string{"recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"} {
-				os.Remove(filepath.Join(p.data, f))
+				os.Remove(filepath.Join(p.Data, f))
 			}
-			if err := p.start(); err != nil {
+			if err := p.Start(); err != nil {
 				t.Fatal(err)
 			}
-			c = dial(t, p.addr)
+			c = dial(t, p.Addr)
 			awaitTopic(c, "torn", 1)
 			eq(t, "log end", listOffset(c, "torn", 0, -1).Offset, x.end)
 			eq(t, "the other partition", listOffset(c, "whole", 0, -1).Offset, 3)
@@ -135,7 +135,7 @@ func write(t *testing.T, path string, b []byte) {
 // TestRetentionKeepsOffsets is case B48.
 func TestRetentionKeepsOffsets(t *testing.T) {
 	p := own(t, "log.retention.check.interval.ms=200", "log.initial.task.delay.ms=100")
-	c := dial(t, p.addr)
+	c := dial(t, p.Addr)
 	createTopic(c, "short", 1, "retention.ms", "1000")
 	mustProduce(c, "short", 0, newBatch(r("a"), r("b")).encode())
 	eventually(t, "retention", func() bool { return listOffset(c, "short", 0, -2).Offset == 2 })
@@ -148,19 +148,19 @@ func TestRetentionKeepsOffsets(t *testing.T) {
 // TestCleanShutdown: SIGTERM ends with exit code 0 and leaves the marker.
 func TestCleanShutdown(t *testing.T) {
 	p := own(t)
-	c := dial(t, p.addr)
+	c := dial(t, p.Addr)
 	createTopic(c, "t", 1)
 	mustProduce(c, "t", 0, one("x"))
-	if err := p.terminate(); err != nil {
+	if err := p.Terminate(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(p.data, ".kafka_cleanshutdown")); err != nil {
+	if _, err := os.Stat(filepath.Join(p.Data, ".kafka_cleanshutdown")); err != nil {
 		t.Error(err)
 	}
-	if err := p.start(); err != nil {
+	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c = dial(t, p.addr)
+	c = dial(t, p.Addr)
 	awaitTopic(c, "t", 1)
 	eq(t, "log end", listOffset(c, "t", 0, -1).Offset, 1)
 }
