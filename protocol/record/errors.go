@@ -29,3 +29,11 @@ func invalid(format string, args ...any) error {
 func undecodable(c Codec, cause error) error {
 	return fmt.Errorf("%s: %w: %w", c, cause, protocol.UnknownServerError)
 }
+
+func unsupportedFormat(magic int8) error {
+	return fmt.Errorf("message format %d: %w", magic, protocol.UnsupportedForMessageFormat)
+}
+
+func corruptControl(field string, have, need int) error {
+	return fmt.Errorf("control record %s: %d bytes, %d needed: %w", field, have, need, protocol.CorruptMessage)
+}
