@@ -19,7 +19,9 @@ func Run(name string, args []string, stdin io.Reader, stdout, stderr io.Writer) 
 		fmt.Fprintf(stderr, "There is no tool called %q; the tools are: %s.\n", name, strings.Join(Names(), ", "))
 		return 1
 	}
-	return t.run(newEnv(t.name, args, stdin, stdout, stderr))
+	e := newEnv(t.name, args, stdin, stdout, stderr)
+	defer e.flush()
+	return t.run(e)
 }
 
 // Has reports whether Run knows the tool, under any of the three spellings Run accepts.
@@ -45,7 +47,9 @@ type tool struct {
 
 // tools is the table of everything Run can run, sorted by name.
 func tools() []tool {
-	return []tool{}
+	return []tool{
+		{"topics", runTopics},
+	}
 }
 
 func toolNamed(name string) (tool, bool) {
