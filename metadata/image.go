@@ -60,7 +60,9 @@ type QuotaEntity struct {
 }
 
 // New returns the image of an empty log.
-func New() *Image { return &Image{Offset: -1, Epoch: -1, producerIDs: ProducerIDs{BrokerID: -1, BrokerEpoch: -1}} }
+func New() *Image {
+	return &Image{Offset: -1, Epoch: -1, producerIDs: ProducerIDs{BrokerID: -1, BrokerEpoch: -1}}
+}
 
 // Topic returns the topic, nil if there is none of that name.
 func (i *Image) Topic(name string) *Topic {
