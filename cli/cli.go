@@ -48,6 +48,9 @@ type tool struct {
 // tools is the table of everything Run can run, sorted by name.
 func tools() []tool {
 	return []tool{
+		{"broker-api-versions", runBrokerAPIVersions},
+		{"delete-records", runDeleteRecords},
+		{"get-offsets", runGetOffsets},
 		{"topics", runTopics},
 	}
 }
