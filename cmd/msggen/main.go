@@ -55,6 +55,7 @@ func run(jars, out, version string) error {
 	if jars == "" {
 		return fmt.Errorf("where are Kafka's jars? Give -jars or set KAFKA_LIBS")
 	}
+	var all []*schema
 	for _, g := range groups {
 		schemas, err := readJar(filepath.Join(jars, g.jar+"-"+version+".jar"), g.keep)
 		if err != nil {
@@ -64,12 +65,13 @@ func run(jars, out, version string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.file, err)
 		}
+		all = append(all, schemas...)
 		name := filepath.Join(out, "zz_generated_"+g.file+".go")
 		if err := os.WriteFile(name, src, 0o644); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join(out, "zz_generated_all_test.go"), emitTestList(all), 0o644)
 }
 
 // readJar returns the jar's schemas in order of record id, then of name.
