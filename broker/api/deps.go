@@ -1,5 +1,41 @@
 package api
 
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/zap"
+
+	"github.com/ottla/ottla/config"
+	"github.com/ottla/ottla/metadata"
+)
+
 // Deps is what handlers call. The composition root fills every field.
 type Deps struct {
+	NodeID    int32
+	ClusterID string
+	Log       *zap.Logger
+
+	// Features are the features and levels this node supports.
+	Features []metadata.VersionRange
+	// Metadata is the current image.
+	Metadata func() *metadata.Image
+	// AwaitMetadata waits until every publisher has seen the image at offset or a later one.
+	AwaitMetadata func(ctx context.Context, offset int64) error
+	// Config is the node's settings as of now.
+	Config func() config.Layers
+
+	// ActiveController is the id of the active controller as far as this node knows, -1 if it does not.
+	ActiveController func() int32
+	// Controller sends a request to the active controller, on behalf of the call's principal, and
+	// gives its answer, in the request's version, with the offset of the metadata log at which what it
+	// did is visible. In process or over the wire, only requests go across.
+	Controller func(ctx context.Context, c *Call, req kmsg.Request) (resp kmsg.Response, offset int64, err error)
+}
+
+// handlers are the methods behind the table, one file an API.
+type handlers struct {
+	*Deps
+	rows   []Row
+	topics topicCreator
 }

@@ -21,8 +21,14 @@ const (
 // Table lists every API that is built, in key order. ApiVersions answers from it, the connections
 // dispatch by it, and docs/COMPATIBILITY.md is written from it: there is no second list.
 func Table(d *Deps) []Row {
-	rows := []Row{}
-	return rows
+	h := &handlers{Deps: d}
+	h.rows = []Row{
+		row(protocol.Metadata, onBroker, h.metadata),
+		row(protocol.ApiVersions, onBoth, h.apiVersions),
+		row(protocol.DescribeCluster, onBoth, h.describeCluster),
+		row(protocol.DescribeTopicPartitions, onBroker, h.describeTopicPartitions),
+	}
+	return h.rows
 }
 
 func row(key int16, listeners protocol.Scope, h Handler) Row {
