@@ -22,6 +22,7 @@ import (
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/protocol"
 	"github.com/ottla/ottla/protocol/record"
+	"github.com/ottla/ottla/storage"
 )
 
 // Limits of one write, as Kafka's controller has them.
@@ -34,13 +35,16 @@ const (
 type Options struct {
 	// Self is this controller as the voter set shows it.
 	Self Voter
-	// Others are the remaining voters. None are supported yet: Start refuses them.
+	// Others are the remaining voters. None are supported yet: Open refuses them.
 	Others []Voter
+	// StaticVoters says that the voters come from `controller.quorum.voters` (kraft.version 0): no voter records are
+	// written to a log that has none.
+	StaticVoters bool
 	// FS and Dir say where the partition's directory is. FS nil: memory only, no file is written.
 	FS  vfs.FS
 	Dir string
 	// Log is the open log of `__cluster_metadata-0`. The caller closes it, after the Node.
-	Log Log
+	Log *storage.Log
 	// Listener is told what happens; see there.
 	Listener Listener
 	// Fault is called at most once, on its own goroutine, when a disk or the log fails: the node has resigned
@@ -64,27 +68,14 @@ type Endpoint struct {
 	Port uint16
 }
 
-// Log is what the quorum needs of a storage.Log.
-type Log interface {
-	// AppendBatches writes whole batches with their offsets and epochs as they are. The first must begin at LogEndOffset.
-	AppendBatches(batches []byte) error
-	LogStartOffset() int64
-	LogEndOffset() int64
-	SetHighWatermark(offset int64) error
-	// Flush syncs everything appended so far.
-	Flush() error
-	// ReadBatches returns whole batches from the one that holds offset on, about maxBytes, at least one; empty at the end.
-	ReadBatches(offset int64, maxBytes int) ([]byte, error)
-}
-
 // Listener is told of leadership and of commits, one call at a time, in order. Calls must not block: they hold
-// up everything that is being committed. They may call the Node.
+// up everything that is being committed. They may call the Node, but not Close, and Propose only from Became.
 type Listener interface {
 	// Became says that this node leads and may write. All that was committed before has been handed over;
 	// nextOffset is behind the LeaderChange batch of this epoch, where the first write goes.
 	Became(epoch int32, nextOffset int64)
 	// Committed hands over the next committed batch, control batches too, right after it went to the log. Batches
-	// that were in the log when the Node was started are not handed over: the caller reads them from the log.
+	// that were in the log when the Node was opened are not handed over: the caller reads them from the log.
 	// The batch is not the listener's to change.
 	Committed(b record.Batch)
 	// Resigned says that this node leads no longer. Writes not yet committed have been answered NOT_CONTROLLER.
