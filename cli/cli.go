@@ -49,6 +49,7 @@ type tool struct {
 func tools() []tool {
 	return []tool{
 		{"broker-api-versions", runBrokerAPIVersions},
+		{"console-producer", runConsoleProducer},
 		{"delete-records", runDeleteRecords},
 		{"get-offsets", runGetOffsets},
 		{"topics", runTopics},

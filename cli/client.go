@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,15 +136,37 @@ func configError(msg string) error {
 	return &javaError{class: "org.apache.kafka.common.config.ConfigException", msg: msg}
 }
 
-// clientOptions turns settings that every client has into options of the client library.
-func (e *env) clientOptions(c clientConfig, kind string) ([]kgo.Opt, error) {
+// commonKeys are the settings of every client that have an effect, or that need none here.
+var commonKeys = []string{"bootstrap.servers", "client.id", "default.api.timeout.ms", "key.deserializer",
+	"key.serializer", "metadata.max.age.ms", "retry.backoff.ms", "security.protocol", "value.deserializer", "value.serializer"}
+
+// reportUnused warns about settings that have no effect in this tool.
+func (e *env) reportUnused(c clientConfig, used []string) {
+	var unused []string
+	for k := range c {
+		if !slices.Contains(commonKeys, k) && !slices.Contains(used, k) {
+			unused = append(unused, k)
+		}
+	}
+	if len(unused) > 0 {
+		slices.Sort(unused)
+		e.log("WARN", "kafka-"+e.tool, "These settings have no effect in this tool: "+strings.Join(unused, ", "))
+	}
+}
+
+// clientOptions turns settings that every client has into options of the client library. A failure names what was
+// to be created.
+func (e *env) clientOptions(c clientConfig, what, kind string) ([]kgo.Opt, error) {
 	if p := strings.ToUpper(c["security.protocol"]); p != "" && p != "PLAINTEXT" {
 		return nil, configError("security.protocol=" + p + " is not built yet in these tools: connect to a PLAINTEXT listener")
 	}
 	seeds, err := e.bootstrap(c["bootstrap.servers"])
 	if err != nil {
-		return nil, &javaError{class: "org.apache.kafka.common.KafkaException",
-			msg: "Failed to create new Kafka" + kind, cause: err}
+		verb := "construct kafka "
+		if what == "KafkaAdminClient" {
+			verb = "create new "
+		}
+		return nil, &javaError{class: "org.apache.kafka.common.KafkaException", msg: "Failed to " + verb + what, cause: err}
 	}
 	age, err := c.millis("metadata.max.age.ms", 5*time.Minute)
 	if err != nil {
@@ -195,7 +218,7 @@ type cluster struct {
 // connect opens a cluster; close it. config has bootstrap.servers.
 func (e *env) connect(c clientConfig) (*cluster, error) {
 	c.fallback("client.id", "adminclient-1")
-	opts, err := e.clientOptions(c, "AdminClient")
+	opts, err := e.clientOptions(c, "KafkaAdminClient", "AdminClient")
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +226,7 @@ func (e *env) connect(c clientConfig) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.reportUnused(c, []string{"request.timeout.ms"})
 	cl, err := kgo.NewClient(append(opts, kgo.RetryTimeout(timeout))...)
 	if err != nil {
 		return nil, err

@@ -18,12 +18,13 @@ type env struct {
 	tool   string // the tool's name without "kafka-"
 	args   []string
 	stdin  io.Reader
+	stdout io.Writer // what out buffers
 	out    *bufio.Writer
 	stderr io.Writer // safe for callbacks
 }
 
 func newEnv(tool string, args []string, stdin io.Reader, stdout, stderr io.Writer) *env {
-	return &env{tool: tool, args: args, stdin: stdin, out: bufio.NewWriterSize(stdout, 32<<10),
+	return &env{tool: tool, args: args, stdin: stdin, stdout: stdout, out: bufio.NewWriterSize(stdout, 32<<10),
 		stderr: &lockedWriter{w: stderr}}
 }
 
@@ -59,7 +60,11 @@ func (e *env) flush() { _ = e.out.Flush() }
 // log writes a line to stderr in the layout of Kafka's tools: time, level, message, logger. It does not touch stdout,
 // so callbacks of the client library may use it.
 func (e *env) log(level, logger, msg string) {
-	fmt.Fprintf(e.stderr, "[%s] %s %s (%s)\n", time.Now().Format("2006-01-02 15:04:05,000"), level, msg, logger)
+	fmt.Fprint(e.stderr, logLine(level, logger, msg))
+}
+
+func logLine(level, logger, msg string) string {
+	return fmt.Sprintf("[%s] %s %s (%s)\n", time.Now().Format("2006-01-02 15:04:05,000"), level, msg, logger)
 }
 
 // usage prints msg and the table of options to stderr and returns the exit code of a wrong command line.

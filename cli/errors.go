@@ -73,6 +73,8 @@ func codeMessage(code protocol.ErrorCode) string {
 		return "For requests intended only for the leader, this error indicates that the broker is not the current " +
 			"leader. For requests intended for any replica, this error indicates that the broker is not a replica " +
 			"of the topic partition."
+	case protocol.InvalidRecord:
+		return "This record has failed the validation on broker and hence will be rejected."
 	case protocol.InvalidGroupID:
 		return "The group id is invalid."
 	case protocol.TopicAuthorizationFailed:

@@ -32,10 +32,11 @@ apt_install mvn maven
 
 if have java && have mvn; then
   "$dir/kafka-tool.sh" install
-  plugins=$cache/connect-file-3.9.1
-  [ -e "$plugins/connect-file-3.9.1.jar" ] ||
-    mvn -q -B dependency:copy -Dartifact=org.apache.kafka:connect-file:3.9.1 -DoutputDirectory="$plugins" >&2
-  export OTTLA_COMPAT_CONNECT_PLUGINS=$plugins
+  connect=$cache/connect-3.9.1
+  if [ ! -e "$connect/.complete" ]; then
+    mvn -q -B -f "$dir/connect/pom.xml" dependency:copy-dependencies -DoutputDirectory="$connect" >&2 && touch "$connect/.complete"
+  fi
+  export OTTLA_COMPAT_CONNECT=$connect
 fi
 
 if have python3; then

@@ -88,9 +88,9 @@ func TestGoClients(t *testing.T) {
 // TestConnectStandalone: a stock Connect worker copies a file into a topic and
 // the topic into another file.
 func TestConnectStandalone(t *testing.T) {
-	plugins := os.Getenv("OTTLA_COMPAT_CONNECT_PLUGINS")
-	if plugins == "" {
-		missing(t, "the connect-file plugin (OTTLA_COMPAT_CONNECT_PLUGINS)")
+	jars := os.Getenv("OTTLA_COMPAT_CONNECT")
+	if jars == "" {
+		missing(t, "Kafka Connect (OTTLA_COMPAT_CONNECT)")
 	}
 	dir := t.TempDir()
 	topic := unique("connect")
@@ -106,10 +106,10 @@ func TestConnectStandalone(t *testing.T) {
 	worker := put("worker.properties", "bootstrap.servers="+bootstrap,
 		"key.converter=org.apache.kafka.connect.storage.StringConverter", "value.converter=org.apache.kafka.connect.storage.StringConverter",
 		"offset.storage.file.filename="+filepath.Join(dir, "offsets"), "offset.flush.interval.ms=1000", "listeners=http://127.0.0.1:0",
-		"plugin.path="+plugins, "plugin.discovery=only_scan")
+		"plugin.discovery=only_scan")
 	source := put("source.properties", "name=src", "connector.class=org.apache.kafka.connect.file.FileStreamSourceConnector", "tasks.max=1", "file="+in, "topic="+topic)
 	sink := put("sink.properties", "name=dst", "connector.class=org.apache.kafka.connect.file.FileStreamSinkConnector", "tasks.max=1", "file="+out, "topics="+topic)
-	w := startKafka(t, "connect-standalone", worker, source, sink)
+	w := start(t, "java", "-Xmx256m", "-cp", filepath.Join(jars, "*"), "org.apache.kafka.connect.cli.ConnectStandalone", worker, source, sink)
 	deadline := time.Now().Add(90 * time.Second)
 	for {
 		b, _ := os.ReadFile(out)
