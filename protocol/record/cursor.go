@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"io"
 	"math"
 )
@@ -62,21 +61,12 @@ func (c *cursor) fill(n int) {
 			c.buf = c.buf[:have]
 			c.eof = true
 			if err != io.EOF {
-				c.fail(streamError(c.codec, err))
+				c.fail(undecodable(c.codec, err))
 			}
 			return
 		}
 	}
 	c.buf = c.buf[:have]
-}
-
-// streamError tells apart what Kafka tells apart: a stream that ends early leaves records missing,
-// any other failure is an unexpected one.
-func streamError(codec Codec, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return invalid("%s stream ends early", codec)
-	}
-	return undecodable(codec, err)
 }
 
 // varint reads a zig-zag varint of at most 32 bits.
@@ -243,8 +233,79 @@ func (c *cursor) finish(end int64) bool {
 	return c.err == nil
 }
 
+// varintAt reads an unsigned varint of at most 5 bytes at b[at:], and where it ends; −1 if it does not end.
+func varintAt(b []byte, at int) (uint64, int) {
+	if uint(at) < uint(len(b)) && b[at] < 0x80 {
+		return uint64(b[at]), at + 1
+	}
+	return longVarintAt(b, at)
+}
+
+func longVarintAt(b []byte, at int) (uint64, int) {
+	if at < 0 || at+2 >= len(b) {
+		return 0, -1
+	}
+	u := uint64(b[at]&0x7f) | uint64(b[at+1]&0x7f)<<7
+	if b[at+1] < 0x80 {
+		return u, at + 2
+	}
+	for i := 2; i < 5 && at+i < len(b); i++ {
+		u |= uint64(b[at+i]&0x7f) << (7 * i)
+		if b[at+i] < 0x80 {
+			return u, at + i + 1
+		}
+	}
+	return 0, -1
+}
+
+// unzigzag is the inverse of zigzag.
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// skipPlain does what skipRecord does for a record without headers that lies in buf whole, several
+// times as fast: most records of a busy broker pass here. On anything else it consumes nothing and
+// says false.
+func (c *cursor) skipPlain(r *raw) bool {
+	b := c.buf
+	length, at := varintAt(b, c.pos)
+	if at < 0 || length&1 != 0 || length>>1 > uint64(len(b)-at) {
+		return false
+	}
+	end := at + int(length>>1)
+	timestamp, at := varintAt(b, at+1)
+	offset, at := varintAt(b, at)
+	key, at := varintAt(b, at)
+	if at < 0 || offset > math.MaxUint32 || key > math.MaxUint32 {
+		return false
+	}
+	if r.hasKey = key&1 == 0; r.hasKey {
+		if key>>1 > uint64(len(b)-at) {
+			return false
+		}
+		at += int(key >> 1)
+	}
+	value, at := varintAt(b, at)
+	if at < 0 || value > math.MaxUint32 {
+		return false
+	}
+	if value&1 == 0 {
+		if value>>1 > uint64(len(b)-at) {
+			return false
+		}
+		at += int(value >> 1)
+	}
+	if at+1 != end || b[at] != 0 || c.src != nil && length>>1 > uint64(c.limit) {
+		return false
+	}
+	r.timestampDelta, r.offsetDelta = unzigzag(timestamp), int32(unzigzag(offset))
+	c.pos = end
+	return true
+}
+
 // skipRecord walks over one record and keeps what validation asks for.
 func (c *cursor) skipRecord(r *raw) bool {
+	if c.skipPlain(r) {
+		return true
+	}
 	end := c.head(r)
 	n := c.field(end)
 	r.hasKey = n >= 0

@@ -15,7 +15,7 @@ type stream struct {
 	giveBack func()
 }
 
-// openStream starts to decompress. The errors are already those of streamError.
+// openStream starts to decompress. Its errors carry the code.
 func openStream(codec Codec, payload []byte) (stream, error) {
 	var s stream
 	var err error

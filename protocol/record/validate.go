@@ -60,7 +60,11 @@ func single(in []byte, r *Rules) (Batch, *Rejection) {
 		return nil, reject(protocol.InvalidRecord, "no whole batch: %v", err)
 	}
 	if err != nil {
-		return nil, rejectFor(err)
+		rejection := rejectFor(err)
+		if len(in) >= minPeek && in[posMagic] > Magic2 {
+			rejection.Message = "there is no such message format"
+		}
+		return nil, rejection
 	}
 	if b.Magic() != Magic2 {
 		return nil, reject(protocol.InvalidRecord, "message format %d", b.Magic())
@@ -111,7 +115,7 @@ func checkShape(b Batch) *Rejection {
 
 // checker applies the rules for single records.
 type checker struct {
-	rules    *Rules
+	rules    Rules
 	batch    Batch
 	now      int64
 	stamp    stamper
@@ -120,7 +124,7 @@ type checker struct {
 }
 
 func newChecker(b Batch, r *Rules, nowMs int64) checker {
-	return checker{rules: r, batch: b, now: nowMs, stamp: b.stamper(), max: NoTimestamp}
+	return checker{rules: *r, batch: b, now: nowMs, stamp: b.stamper(), max: NoTimestamp}
 }
 
 // record checks the record at index and is its timestamp.

@@ -58,3 +58,24 @@ func BenchmarkCRC(b *testing.B) {
 		}
 	}
 }
+
+// The hot path of Produce allocates nothing, whatever the batch holds.
+func TestValidateDoesNotAllocate(t *testing.T) {
+	for _, value := range []int{10, 100, 1024} {
+		for _, kind := range []TimestampType{CreateTime, LogAppendTime} {
+			batch, r, at := filled(None, 64<<10, value), plainRules(), int64(1700000000000)
+			r.TimestampType = kind
+			got := testing.AllocsPerRun(100, func() {
+				at++
+				batch[posAttributes+1] = 0
+				batch.UpdateCRC()
+				if _, _, err := Validate(batch, r, at); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if got != 0 {
+				t.Errorf("%d B, %s: %v allocations", value, kind, got)
+			}
+		}
+	}
+}

@@ -13,8 +13,10 @@ const (
 	zstdWindowMax = 128 << 20
 	// zstdWindowKeep is the largest window a pooled stream decoder allocates without proof.
 	zstdWindowKeep = 8 << 20
-	// zstdFlatKeep is the largest output buffer that goes back into the pool.
-	zstdFlatKeep = 1 << 20
+	// zstdFlat is the most that is decoded into one pooled buffer.
+	zstdFlat = 1 << 20
+	// zstdBlock is above the most that one block decodes to.
+	zstdBlock = 129 << 10
 )
 
 // zstdReader decodes into one buffer while the output is small, without a window, and from a
@@ -29,44 +31,37 @@ type zstdReader struct {
 
 var zstdReaders sync.Pool
 
-func newZstdDecoder(window uint64) (*zstd.Decoder, error) {
-	return zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true),
-		zstd.WithDecodeBuffersBelow(0), zstd.WithDecoderMaxWindow(window))
+func newZstdDecoder(o ...zstd.DOption) (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, append(o,
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeBuffersBelow(0))...)
 }
 
 func openZstd(payload []byte) (stream, error) {
 	r, _ := zstdReaders.Get().(*zstdReader)
 	if r == nil {
-		flat, err := newZstdDecoder(zstdWindowMax)
+		flat, err := newZstdDecoder(zstd.WithDecoderMaxWindow(zstdWindowMax), zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
 			return stream{}, err
 		}
 		r = &zstdReader{flat: flat}
 	}
-	size := max(64<<10, min(8*len(payload), zstdFlatKeep))
-	out, err := r.decodeFlat(payload, size)
-	if err == nil {
-		r.in.Reset(out)
-		return stream{&r.in, r.giveBack}, nil
-	}
-	if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		r.giveBack()
-		return stream{}, err
-	}
-	return r.openLarge(payload, size)
-}
-
-// decodeFlat decodes all of it if that is at most size bytes.
-func (r *zstdReader) decodeFlat(payload []byte, size int) ([]byte, error) {
-	if cap(r.out) < size {
+	if size := min(max(8*len(payload), 2*zstdBlock), zstdFlat); cap(r.out) < size {
 		r.out = make([]byte, 0, size)
 	}
-	return r.flat.DecodeAll(payload, r.out[:0:size])
+	out, err := r.flat.DecodeAll(payload, r.out[:0])
+	switch {
+	case err == nil:
+		r.in.Reset(out)
+		return stream{&r.in, r.giveBack}, nil
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), cap(r.out)-len(out) < zstdBlock:
+		return r.openLarge(payload) // there was not enough room, or there may not have been
+	}
+	r.giveBack()
+	return stream{}, err
 }
 
 // openLarge streams, with a small window if the frame is content with one.
-func (r *zstdReader) openLarge(payload []byte, size int) (stream, error) {
+func (r *zstdReader) openLarge(payload []byte) (stream, error) {
 	var header zstd.Header
 	if err := header.Decode(payload); err != nil {
 		r.giveBack()
@@ -77,10 +72,10 @@ func (r *zstdReader) openLarge(payload []byte, size int) (stream, error) {
 		claim = header.FrameContentSize
 	}
 	if claim > zstdWindowKeep {
-		return r.openWide(withoutClaims(payload, &header), size)
+		return r.openWide(withoutClaims(payload, &header))
 	}
 	if r.stream == nil {
-		d, err := newZstdDecoder(zstdWindowKeep)
+		d, err := newZstdDecoder(zstd.WithDecoderMaxWindow(zstdWindowKeep))
 		if err != nil {
 			return stream{}, err
 		}
@@ -103,30 +98,28 @@ func withoutClaims(payload []byte, header *zstd.Header) []byte {
 	return append(out, payload[min(header.HeaderSize, len(payload)):]...)
 }
 
-// openWide serves a frame with a large window: the output buffer doubles while the frame fills it,
-// so memory is at most twice what really came out, and at the size of the largest window it streams.
-func (r *zstdReader) openWide(payload []byte, size int) (stream, error) {
-	for size *= 2; size <= zstdWindowMax; size *= 2 {
-		out, err := r.decodeFlat(payload, size)
-		if err == nil {
-			r.in.Reset(out)
-			return stream{&r.in, r.giveBack}, nil
-		}
-		if !errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-			r.giveBack()
-			return stream{}, err
-		}
-	}
-	r.out = nil
-	d, err := newZstdDecoder(zstdWindowMax)
+// openWide serves a frame with a large window: decoded in one piece, into memory that grows with
+// what comes out, up to the size of the largest window, and as a stream beyond that.
+func (r *zstdReader) openWide(payload []byte) (stream, error) {
+	d, err := newZstdDecoder(zstd.WithDecoderMaxMemory(zstdWindowMax))
 	if err != nil {
 		return stream{}, err
 	}
-	r.in.Reset(payload)
-	if err := d.Reset(&r.in); err != nil {
+	closeAll := func() { d.Close(); r.giveBack() }
+	out, err := d.DecodeAll(payload, nil)
+	if err == nil {
+		r.in.Reset(out)
+		return stream{&r.in, closeAll}, nil
+	}
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		r.in.Reset(payload)
+		err = d.Reset(&r.in)
+	}
+	if err != nil {
+		closeAll()
 		return stream{}, err
 	}
-	return stream{d, func() { d.Close(); r.giveBack() }}, nil
+	return stream{d, closeAll}, nil
 }
 
 func (r *zstdReader) giveBack() {
@@ -135,9 +128,6 @@ func (r *zstdReader) giveBack() {
 		if err := r.stream.Reset(nil); err != nil {
 			r.stream = nil
 		}
-	}
-	if cap(r.out) > zstdFlatKeep {
-		r.out = nil
 	}
 	zstdReaders.Put(r)
 }
