@@ -1,0 +1,100 @@
+package groupcoord
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/ottla/ottla/groupcoord/group"
+	"github.com/ottla/ottla/groupcoord/group/classic"
+	"github.com/ottla/ottla/groupcoord/group/offsets"
+	"github.com/ottla/ottla/rsm"
+)
+
+// machine is the state of one shard: its groups and their offsets. It only puts the rules together.
+type machine struct {
+	config  func() Config
+	logger  *zap.Logger
+	groups  *classic.Groups
+	offsets *offsets.Store
+	unknown map[int16]bool // record ids that were warned of
+	// deliver turns an outcome into the state machine's, with the replies going to this shard's parked requests.
+	deliver func(group.Outcome) rsm.Outcome[group.Record]
+}
+
+func newMachine(config func() Config, logger *zap.Logger, deliver func(group.Outcome) rsm.Outcome[group.Record]) *machine {
+	return &machine{
+		config: config, logger: logger, deliver: deliver, groups: classic.NewGroups(), offsets: offsets.NewStore(),
+	}
+}
+
+// Apply takes over one record of the log.
+func (m *machine) Apply(offset int64, r group.Record) error {
+	if r.Marker != group.NotMarker {
+		m.offsets.Complete(r.ProducerID, r.Marker == group.CommitMarker)
+		return nil
+	}
+	p, err := group.Parse(r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.Offset != nil:
+		if p.Committed != nil { // offsets make a group, if nobody joined it before
+			m.groups.Ensure(p.Offset.Group, time.UnixMilli(p.Committed.CommitTimestamp))
+		}
+		m.offsets.Apply(offset, r.ProducerID, *p.Offset, p.Committed)
+	case p.Group != nil:
+		m.groups.Apply(*p.Group, p.Metadata)
+	default:
+		m.skip(p.Unknown)
+	}
+	return nil
+}
+
+// skip leaves a record alone that another version wrote: its group is not served, and it stays in the log.
+func (m *machine) skip(id int16) {
+	if m.unknown[id] {
+		return
+	}
+	if m.unknown == nil {
+		m.unknown = map[int16]bool{}
+	}
+	m.unknown[id] = true
+	m.logger.Warn("the offsets topic has records of a kind that is not supported; they are kept and ignored",
+		zap.Int16("record", id))
+}
+
+func (m *machine) loaded(now time.Time) group.Outcome {
+	c := m.config()
+	o := m.groups.Loaded(now, c.Classic)
+	o.Arm(group.CleanupTimer, "", "", now.Add(c.RetentionCheckInterval))
+	return o
+}
+
+// Expire carries on after a timer fell due.
+func (m *machine) Expire(now time.Time, key rsm.TimerKey) rsm.Outcome[group.Record] {
+	return m.deliver(m.expire(now, group.Timer{Kind: group.TimerKind(key.Kind), Group: key.A, Member: key.B}))
+}
+
+func (m *machine) expire(now time.Time, t group.Timer) group.Outcome {
+	if t.Kind == group.CleanupTimer {
+		return m.cleanup(now)
+	}
+	return m.groups.Expire(now, m.config().Classic, t)
+}
+
+// cleanup expires offsets, and groups that are empty and have none left.
+func (m *machine) cleanup(now time.Time) group.Outcome {
+	c := m.config()
+	o := group.Outcome{Divisible: true}
+	for g := range m.groups.All {
+		records, empty := m.offsets.Expire(now, c.OffsetsRetention, g.ID, g)
+		o.Records = append(o.Records, records...)
+		if empty && g.State == classic.Empty {
+			o.Records = append(o.Records, group.MetadataTombstone(g.ID))
+		}
+	}
+	o.Arm(group.CleanupTimer, "", "", now.Add(c.RetentionCheckInterval))
+	return o
+}
