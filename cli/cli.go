@@ -49,6 +49,7 @@ type tool struct {
 func tools() []tool {
 	return []tool{
 		{"broker-api-versions", runBrokerAPIVersions},
+		{"console-consumer", runConsoleConsumer},
 		{"console-producer", runConsoleProducer},
 		{"delete-records", runDeleteRecords},
 		{"get-offsets", runGetOffsets},

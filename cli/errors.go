@@ -134,6 +134,13 @@ func camel(code protocol.ErrorCode) string {
 	return b.String()
 }
 
+// bareError is an exception without a message.
+type bareError struct{ class string }
+
+func (e *bareError) Error() string { return e.class }
+
+func (e *bareError) javaClass() string { return e.class }
+
 // className is what a Java stack trace calls an error.
 func className(err error) string {
 	var named interface{ javaClass() string }
@@ -157,6 +164,9 @@ func isTimeout(err error) bool {
 // trace is an error as Kafka's tools print it, without the frames of a stack: "class: message", then its causes.
 func trace(err error) string {
 	var b strings.Builder
+	if bare, ok := err.(*bareError); ok {
+		return bare.class + "\n"
+	}
 	b.WriteString(className(err) + ": " + err.Error() + "\n")
 	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
 		if _, named := cause.(interface{ javaClass() string }); named {
