@@ -118,7 +118,7 @@ func (d *Delta) replay(r Record) error {
 		d.feature(r.Name, r.FeatureLevel)
 	case *msg.ProducerIdsRecord:
 		d.kinds |= producerIDKind
-		d.next.producerIDs = ProducerIDs{r.NextProducerID, r.BrokerID, r.BrokerEpoch}
+		d.next.producerID = r.NextProducerID
 	case *msg.NoOpRecord, *msg.ZkMigrationStateRecord:
 	default:
 		return d.replaySecurity(r)

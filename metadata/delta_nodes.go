@@ -42,7 +42,9 @@ func sortedDirs(dirs []protocol.UUID) []protocol.UUID {
 	if dirs == nil {
 		return nil
 	}
-	return slices.SortedFunc(slices.Values(dirs), func(a, b protocol.UUID) int { return slices.Compare(a[:], b[:]) })
+	sorted := append([]protocol.UUID{}, dirs...)
+	slices.SortFunc(sorted, func(a, b protocol.UUID) int { return slices.Compare(a[:], b[:]) })
+	return sorted
 }
 
 func byFeature(a, b VersionRange) int { return cmp.Compare(a.Feature, b.Feature) }

@@ -2,7 +2,6 @@ package metadata
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type Image struct {
 	brokers      table[*Broker]
 	controllers  table[*Controller]
 	configs      table[*resourceConfig]
-	producerIDs  ProducerIDs
+	producerID   int64
 	quotas       table[*Quota]
 	scram        table[*msg.UserScramCredentialRecord]
 	acls         table[*msg.AccessControlEntryRecord]
@@ -38,13 +37,6 @@ type Image struct {
 type resourceConfig struct {
 	resource Resource
 	values   map[string]string
-}
-
-// ProducerIDs is who got the last block of producer ids, and the first id of the next.
-type ProducerIDs struct {
-	Next        int64
-	BrokerID    int32
-	BrokerEpoch int64
 }
 
 // Quota is what is set for one entity.
@@ -61,7 +53,7 @@ type QuotaEntity struct {
 
 // New returns the image of an empty log.
 func New() *Image {
-	return &Image{Offset: -1, Epoch: -1, producerIDs: ProducerIDs{BrokerID: -1, BrokerEpoch: -1}}
+	return &Image{Offset: -1, Epoch: -1}
 }
 
 // Topic returns the topic, nil if there is none of that name.
@@ -182,11 +174,8 @@ func (i *Image) Features() []Level {
 // Voters is the voter set of the newest KRaftVoters control record, nil without one.
 func (i *Image) Voters() []msg.VotersRecordVoter { return i.voters }
 
-// ProducerIDs is the state of the producer id blocks.
-func (i *Image) ProducerIDs() ProducerIDs { return i.producerIDs }
-
 // NextProducerID is the first id of the block that is handed out next.
-func (i *Image) NextProducerID() int64 { return i.producerIDs.Next }
+func (i *Image) NextProducerID() int64 { return i.producerID }
 
 // Quotas yields what is set for each entity.
 func (i *Image) Quotas() iter.Seq[*Quota] { return i.quotas.all() }
@@ -217,6 +206,3 @@ func (i *Image) Token(id string) *msg.DelegationTokenRecord {
 	t, _ := i.tokens.get([]byte(id))
 	return t
 }
-
-// sortedKeys is the order in which maps go to records.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
