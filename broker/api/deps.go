@@ -7,7 +7,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ottla/ottla/config"
+	"github.com/ottla/ottla/groupcoord"
 	"github.com/ottla/ottla/metadata"
+	"github.com/ottla/ottla/txncoord"
 )
 
 // Deps is what handlers call. The composition root fills every field.
@@ -31,6 +33,11 @@ type Deps struct {
 	// gives its answer, in the request's version, with the offset of the metadata log at which what it
 	// did is visible. In process or over the wire, only requests go across.
 	Controller func(ctx context.Context, c *Call, req kmsg.Request) (resp kmsg.Response, offset int64, err error)
+
+	// Groups coordinates the groups whose partition of __consumer_offsets this node leads.
+	Groups *groupcoord.Service
+	// ProducerIDs hands out ids for idempotent producers.
+	ProducerIDs *txncoord.ProducerIDs
 }
 
 // handlers are the methods behind the table, one file an API.

@@ -24,7 +24,19 @@ func Table(d *Deps) []Row {
 	h := &handlers{Deps: d}
 	h.rows = []Row{
 		row(protocol.Metadata, onBroker, h.metadata),
+		row(protocol.OffsetCommit, onBroker, h.offsetCommit),
+		row(protocol.OffsetFetch, onBroker, h.offsetFetch),
+		row(protocol.FindCoordinator, onBroker, h.findCoordinator),
+		row(protocol.JoinGroup, onBroker, h.joinGroup),
+		row(protocol.Heartbeat, onBroker, h.heartbeat),
+		row(protocol.LeaveGroup, onBroker, h.leaveGroup),
+		row(protocol.SyncGroup, onBroker, h.syncGroup),
+		row(protocol.DescribeGroups, onBroker, h.describeGroups),
+		row(protocol.ListGroups, onBroker, h.listGroups),
 		row(protocol.ApiVersions, onBoth, h.apiVersions),
+		row(protocol.InitProducerId, onBroker, h.initProducerID),
+		row(protocol.DeleteGroups, onBroker, h.deleteGroups),
+		row(protocol.OffsetDelete, onBroker, h.offsetDelete),
 		row(protocol.DescribeCluster, onBoth, h.describeCluster),
 		row(protocol.DescribeTopicPartitions, onBroker, h.describeTopicPartitions),
 	}
