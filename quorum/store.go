@@ -31,9 +31,9 @@ import (
 // After the first failed write or sync nothing is written any more, and everything but the term answers the error:
 // what a failed sync left on the disk is unknown until the next open.
 type store struct {
-	fs    vfs.FS // nil: memory only
-	dir   string
-	lone  bool
+	fs   vfs.FS // nil: memory only
+	dir  string
+	lone bool
 
 	mu      sync.Mutex
 	file    vfs.File
