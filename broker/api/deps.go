@@ -17,6 +17,7 @@ type Deps struct {
 	NodeID    int32
 	ClusterID string
 	Log       *zap.Logger
+	LogLevel  *zap.AtomicLevel // of Log, changed through IncrementalAlterConfigs
 
 	// Features are the features and levels this node supports.
 	Features []metadata.VersionRange
