@@ -61,6 +61,7 @@ type Support int8
 const (
 	Supported  Support = iota
 	Irrelevant         // accepted; it tunes something that does not exist here, Why says what
+	Pending            // accepted, checked and described; what it governs is not built yet, Why says what
 	Refused            // known, not built: a value other than the default stops the start, Why says what is missing
 )
 
@@ -74,8 +75,10 @@ type Key struct {
 	Null    bool
 	Valid   *Check // nil: every value of the type is valid
 	Mode    Mode
-	// Synonyms of a topic or group key are the broker keys it inherits from; of a broker key,
-	// other broker keys in its place (log.retention.hours). Order is precedence.
+	// PerListener keys change at run time only with a listener prefix: listener.name.<listener>.<key>.
+	PerListener bool
+	// Synonyms of a topic or group key are the broker keys it inherits from; of a broker key, itself
+	// among the broker keys that stand for one setting (log.retention.hours). Order is precedence.
 	Synonyms []Inherit
 	Support  Support
 	Why      string
@@ -86,9 +89,43 @@ type Key struct {
 // Inherit names a broker key from which a value is taken, and the unit to convert from.
 type Inherit struct {
 	Name string
-	// Times multiplies the inherited number (60000 for minutes to milliseconds); 0 means as it is.
-	Times int64
+	// Millis is the length of the broker key's unit. Where it is set, a negative number, which
+	// means without end, becomes -1. Zero takes the value as it is.
+	Millis int64
 }
+
+// The inherited durations that have several units. The first that is set counts.
+var (
+	retentionFrom = []Inherit{{Name: "log.retention.ms", Millis: 1}, {Name: "log.retention.minutes", Millis: 60_000}, {Name: "log.retention.hours", Millis: 3_600_000}}
+	rollFrom      = []Inherit{{Name: "log.roll.ms", Millis: 1}, {Name: "log.roll.hours", Millis: 3_600_000}}
+	jitterFrom    = []Inherit{{Name: "log.roll.jitter.ms", Millis: 1}, {Name: "log.roll.jitter.hours", Millis: 3_600_000}}
+	flushFrom     = []Inherit{{Name: "log.flush.interval.ms"}, {Name: "log.flush.scheduler.interval.ms"}}
+)
+
+// The reasons shared by several keys for which Support is not Supported. Each ends a sentence.
+const (
+	whyThreads         = "connections and groups are goroutines here; there is no pool of threads to size"
+	whyPurgatory       = "a waiting request is dropped the moment it is answered; nothing is swept"
+	whyLinger          = "operations that queued while the log was busy go into one batch; nothing waits for more"
+	whyJMX             = "there is no JMX; metrics are not sampled in windows"
+	whyRaft            = "consensus has its own timing while the quorum is this node alone"
+	whyMetadataLog     = "it is a test setting of Kafka's metadata log"
+	whyControllerTimes = "the controller does not log its event times yet"
+	whyMemory          = "requests in flight are not bounded in bytes yet"
+	whyCluster         = "clusters of several nodes are not built yet"
+	whyQuota           = "quotas are not built yet"
+	whyTransactions    = "transactions are not built yet"
+	whyConsumer        = "the consumer group protocol (KIP-848) is not built yet"
+	whyShare           = "share groups (KIP-932) are not built yet"
+	whyStreams         = "streams groups (KIP-1071) are not built yet"
+	whyTiered          = "tiered storage (KIP-405) is not built"
+	whyTelemetry       = "client metrics (KIP-714) are not built yet"
+	whyTLS             = "TLS is not built yet"
+	whySASL            = "SASL is not built yet"
+	whyACL             = "authorisation is not built yet"
+	whyTokens          = "delegation tokens are not built yet"
+	whyPlugin          = "Java classes cannot be loaded"
+)
 
 // Sensitive reports whether the value must never be shown.
 func (k *Key) Sensitive() bool { return k.Type == Password }
