@@ -51,6 +51,7 @@ func tools() []tool {
 		{"broker-api-versions", runBrokerAPIVersions},
 		{"console-consumer", runConsoleConsumer},
 		{"console-producer", runConsoleProducer},
+		{"consumer-groups", runConsumerGroups},
 		{"delete-records", runDeleteRecords},
 		{"get-offsets", runGetOffsets},
 		{"topics", runTopics},

@@ -94,7 +94,8 @@ func groupOptions(c clientConfig) ([]kgo.Opt, error) {
 			kgo.SessionTimeout(n.millis("session.timeout.ms", 45*time.Second)),
 			kgo.HeartbeatInterval(n.millis("heartbeat.interval.ms", 3*time.Second)))
 	case "consumer":
-		opts = append(opts, kgo.GroupProtocol("consumer"))
+		// KIP-848: the brokers assign. The sticky balancer stands for their "uniform" assignor, which is their default.
+		opts = append(opts, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer()))
 	default:
 		return nil, configError(fmt.Sprintf("Invalid value %s for configuration group.protocol: "+
 			"String must be one of (case insensitive): CLASSIC, CONSUMER", c["group.protocol"]))

@@ -44,14 +44,14 @@ func parseDuration(s string) (time.Duration, error) {
 	return total, nil
 }
 
-var isoDateTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}(?::?\d{2})?)?$`)
+var isoDateTime = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)(Z|[+-]\d{2}(?::?\d{2})?)?$`)
 
-// parseDateTime reads YYYY-MM-DDThh:mm:ss[.sss] with an optional zone (Z, +hh, +hhmm, +hh:mm), UTC without one.
+// parseDateTime reads YYYY-MM-DDThh:mm:ss.sss with an optional zone (Z, +hh, +hhmm, +hh:mm), UTC without one.
 func parseDateTime(s string) (time.Time, error) {
+	bad := &javaError{class: "java.text.ParseException", msg: fmt.Sprintf("Unparseable date: %q, as it is not of the form YYYY-MM-DDThh:mm:ss.sss", s)}
 	m := isoDateTime.FindStringSubmatch(s)
 	if m == nil {
-		return time.Time{}, &javaError{class: "java.text.ParseException",
-			msg: fmt.Sprintf("%q is not of the form YYYY-MM-DDThh:mm:ss.sss", s)}
+		return time.Time{}, bad
 	}
 	zone := strings.ReplaceAll(m[3], ":", "")
 	switch len(zone) {
@@ -62,14 +62,11 @@ func parseDateTime(s string) (time.Time, error) {
 	}
 	t, err := time.Parse("2006-01-02T15:04:05-0700", m[1]+zone)
 	if err != nil {
-		return time.Time{}, &javaError{class: "java.text.ParseException", msg: fmt.Sprintf("%q is no date and time", s)}
+		return time.Time{}, bad
 	}
-	if m[2] != "" {
-		ms, err := strconv.Atoi(m[2][1:]) // a count, not a fraction: .5 is 5 ms, as Kafka's tools read it
-		if err != nil || ms > 999 {
-			return time.Time{}, &javaError{class: "java.text.ParseException", msg: fmt.Sprintf("Unparseable date: %q", s)}
-		}
-		t = t.Add(time.Duration(ms) * time.Millisecond)
+	ms, err := strconv.Atoi(m[2][1:]) // a count, not a fraction: .5 is 5 ms, as Kafka's tools read it
+	if err != nil || ms > 999 {
+		return time.Time{}, bad
 	}
-	return t, nil
+	return t.Add(time.Duration(ms) * time.Millisecond), nil
 }
