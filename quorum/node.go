@@ -133,7 +133,7 @@ func (n *Node) config() *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = n.id
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = timeout, timeout, timeout
-	c.MaxAppendEntries, c.BatchApplyCh = 256, true
+	c.MaxAppendEntries, c.BatchApplyCh = 64, true
 	c.SnapshotInterval, c.SnapshotThreshold = 10000*time.Hour, 1<<62 // we say when, see maybeSnapshot
 	c.TrailingLogs = 0
 	c.NoSnapshotRestoreOnStart = true // the state is read by reconcile
