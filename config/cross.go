@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // bound says that one number may not be below another. Both are broker keys.
@@ -78,6 +80,9 @@ func (l Layers) cross() error {
 	}
 	if err := l.crossLog(v); err != nil {
 		return err
+	}
+	if protocols := v.List("group.coordinator.rebalance.protocols"); !slices.Contains(protocols, "classic") {
+		return fmt.Errorf("group.coordinator.rebalance.protocols=%s: allowed is a list with classic among the others", strings.Join(protocols, ","))
 	}
 	return crossConnections(v)
 }

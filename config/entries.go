@@ -164,7 +164,7 @@ func (l Layers) synonyms(name string, k *Key) []Synonym {
 		}
 	}
 	for _, n := range names {
-		if d := brokerIndex().byName[n]; d != nil && !d.Null && !d.Internal {
+		if d := brokerIndex().byName[n]; d != nil && !d.Null && !d.OnlyDynamic {
 			out = append(out, Synonym{n, valueOf(d, d.Default, true), SourceDefault})
 		}
 	}

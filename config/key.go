@@ -83,7 +83,9 @@ type Key struct {
 	Support  Support
 	Why      string
 	Internal bool // accepted, but described only where it is set
-	Doc      string
+	// OnlyDynamic keys are set while running, never in the file.
+	OnlyDynamic bool
+	Doc         string
 }
 
 // Inherit names a broker key from which a value is taken, and the unit to convert from.

@@ -8,7 +8,7 @@ var groupKeys = []Key{
 	{Name: "group.consumer.assignor.offload.enable", Type: Boolean, Default: "true", Mode: ClusterWide,
 		Support: Irrelevant, Why: "assignors run on the coordinator's own goroutine", Internal: true,
 		Doc: "Computes assignments of consumer groups on a background thread."},
-	{Name: "group.consumer.assignors", Type: List, Default: "uniform,range", Valid: &nonEmptyList,
+	{Name: "group.consumer.assignors", Type: List, Default: "uniform,range", Valid: &Check{Kind: someOf, OneOf: []string{"uniform", "range"}},
 		Support: Pending, Why: whyConsumer,
 		Doc: "Server-side assignors, the first of which is the default."},
 	{Name: "group.consumer.heartbeat.interval.ms", Type: Int, Default: "5000", Valid: &atLeast1,

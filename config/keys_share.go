@@ -14,7 +14,7 @@ var shareKeys = []Key{
 	{Name: "group.share.assignor.offload.enable", Type: Boolean, Default: "true", Mode: ClusterWide,
 		Support: Irrelevant, Why: "assignors run on the coordinator's own goroutine", Internal: true,
 		Doc: "Computes assignments of share groups on a background thread."},
-	{Name: "group.share.assignors", Type: List, Default: "simple", Valid: &nonEmptyList,
+	{Name: "group.share.assignors", Type: List, Default: "simple", Valid: &Check{Kind: someOf, OneOf: []string{"simple"}},
 		Support: Pending, Why: whyShare,
 		Doc: "Server-side assignors of share groups."},
 	{Name: "group.share.delivery.count.limit", Type: Int, Default: "5", Valid: &Check{Kind: between, Min: 2, Max: 10},

@@ -11,7 +11,7 @@ var streamsKeys = []Key{
 	{Name: "group.streams.assignor.offload.enable", Type: Boolean, Default: "true", Mode: ClusterWide,
 		Support: Irrelevant, Why: "assignors run on the coordinator's own goroutine", Internal: true,
 		Doc: "Computes assignments of streams groups on a background thread."},
-	{Name: "group.streams.assignors", Type: List, Default: "sticky", Valid: &nonEmptyList,
+	{Name: "group.streams.assignors", Type: List, Default: "sticky", Valid: &Check{Kind: someOf, OneOf: []string{"sticky"}},
 		Support: Pending, Why: whyStreams,
 		Doc: "Server-side task assignors, the first of which is the default."},
 	{Name: "group.streams.heartbeat.interval.ms", Type: Int, Default: "5000", Valid: &atLeast1,

@@ -185,6 +185,11 @@ func (l *loader) listeners() error {
 	if err := l.advertise(m); err != nil {
 		return err
 	}
+	for _, name := range splitList(l.set["early.start.listeners"]) {
+		if s.Listener(strings.ToUpper(name)) == nil && !slices.Contains(s.ControllerListeners, name) {
+			return fmt.Errorf("early.start.listeners=%s: %s is neither in listeners=%s nor in controller.listener.names", l.set["early.start.listeners"], name, text)
+		}
+	}
 	if err := l.roleListeners(); err != nil {
 		return err
 	}

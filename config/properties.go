@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -154,12 +156,12 @@ func unescape(raw []byte) (string, error) {
 		case 'f':
 			b.WriteByte('\f')
 		case 'u':
-			r, err := unicodeEscape(raw[i+1:])
+			r, used, err := unicodeEscape(raw[i+1:])
 			if err != nil {
 				return "", err
 			}
 			b.WriteRune(r)
-			i += 4
+			i += used
 		default:
 			b.WriteRune(rune(raw[i]))
 		}
@@ -167,21 +169,30 @@ func unescape(raw []byte) (string, error) {
 	return b.String(), nil
 }
 
-// unicodeEscape reads the four digits after \u. Half of a surrogate pair becomes the replacement character.
-func unicodeEscape(raw []byte) (rune, error) {
-	if len(raw) < 4 {
-		return 0, fmt.Errorf(`\u%s: a \u is followed by four hexadecimal digits`, raw)
+// unicodeEscape reads the four digits after \u, and a second escape when the first is the high half of a
+// surrogate pair. used counts the bytes that were read.
+func unicodeEscape(raw []byte) (r rune, used int, err error) {
+	if r, err = fourDigits(raw); err != nil {
+		return 0, 0, err
 	}
-	var r rune
-	for _, c := range raw[:4] {
-		d := strings.IndexByte("0123456789abcdef", c|0x20)
-		if d < 0 || c < '0' {
-			return 0, fmt.Errorf(`\u%s: a \u is followed by four hexadecimal digits`, raw[:4])
+	if utf16.IsSurrogate(r) && len(raw) >= 6 && raw[4] == '\\' && raw[5] == 'u' {
+		if low, err := fourDigits(raw[6:]); err == nil {
+			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+				return pair, 10, nil
+			}
 		}
-		r = r<<4 | rune(d)
 	}
-	if !utf8.ValidRune(r) {
-		r = utf8.RuneError
+	return r, 4, nil // WriteRune replaces half of a pair
+}
+
+func fourDigits(raw []byte) (rune, error) {
+	n := uint64(0)
+	var err error = strconv.ErrSyntax
+	if len(raw) >= 4 {
+		n, err = strconv.ParseUint(string(raw[:4]), 16, 16)
 	}
-	return r, nil
+	if err != nil {
+		return 0, fmt.Errorf(`\u%s is not \u and four hexadecimal digits`, raw[:min(4, len(raw))])
+	}
+	return rune(n), nil
 }
