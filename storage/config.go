@@ -1,13 +1,17 @@
 package storage
 
-import "math"
+import (
+	"math"
+
+	"github.com/ottla/ottla/protocol/record"
+)
 
 // TimestampType says whose clock stamps records (message.timestamp.type).
-type TimestampType int8
+type TimestampType = record.TimestampType
 
 const (
-	CreateTime    TimestampType = 0
-	LogAppendTime TimestampType = 1
+	CreateTime    = record.CreateTime
+	LogAppendTime = record.LogAppendTime
 )
 
 // LogConfig is the effective configuration of one topic as far as it concerns

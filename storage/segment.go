@@ -81,6 +81,9 @@ func (s *segment) open(f *cachedFile, suffix string, create bool) (*FileRef, err
 // segment's end. infos describe the batches. The new end is not visible to readers
 // until publish.
 func (s *segment) append(b []byte, infos []batchInfo, c *LogConfig) error {
+	if err := s.loadMax(); err != nil {
+		return err
+	}
 	f, err := s.openLog()
 	if err != nil {
 		return err
