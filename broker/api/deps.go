@@ -9,6 +9,8 @@ import (
 	"github.com/ottla/ottla/config"
 	"github.com/ottla/ottla/groupcoord"
 	"github.com/ottla/ottla/metadata"
+	"github.com/ottla/ottla/replication"
+	"github.com/ottla/ottla/storage"
 	"github.com/ottla/ottla/txncoord"
 )
 
@@ -35,6 +37,13 @@ type Deps struct {
 	// did is visible. In process or over the wire, only requests go across.
 	Controller func(ctx context.Context, c *Call, req kmsg.Request) (resp kmsg.Response, offset int64, err error)
 
+	// Partitions are those of this node.
+	Partitions *replication.Manager
+	// LogDirs are the log directories of this node.
+	LogDirs *storage.Manager
+	// VolumeSize is the size and the free space in bytes of the volume a log directory is on, -1 if
+	// unknown. It may be nil.
+	VolumeSize func(dir string) (total, usable int64)
 	// Groups coordinates the groups whose partition of __consumer_offsets this node leads.
 	Groups *groupcoord.Service
 	// ProducerIDs hands out ids for idempotent producers.
@@ -46,4 +55,7 @@ type handlers struct {
 	*Deps
 	rows   []Row
 	topics topicCreator
+
+	sessions  *fetchSessions
+	fetchPool fetchPool
 }

@@ -21,25 +21,14 @@ type fetched struct {
 	committed        bool // read_committed: the list of aborted transactions is there, if empty
 	preferred        int32
 	leader           currentLeader // with an error that says that it moved
+	diverging        *storage.EpochEnd
 	slices           []storage.FileSlice
 	size             int // of slices
 }
 
-// currentLeader tells a client where a partition went (KIP-951); epoch -1: not said.
-type currentLeader struct {
-	id, epoch int32
-}
-
 // noOffsets is an answer that carries a code and nothing else.
 func noOffsets(code protocol.ErrorCode) fetched {
-	return fetched{code: code, highWatermark: -1, lastStableOffset: -1, logStartOffset: -1, preferred: -1, leader: currentLeader{-1, -1}}
-}
-
-// endpoint is a node a client is sent to.
-type endpoint struct {
-	id, port int32
-	host     string
-	rack     *string
+	return fetched{code: code, highWatermark: -1, lastStableOffset: -1, logStartOffset: -1, preferred: -1, leader: noLeader}
 }
 
 // fetchEncoder writes a Fetch response body, by hand so that records stay in their files.
@@ -125,14 +114,31 @@ func (e fetchEncoder) partition(p *fetched) {
 	if !e.flexible {
 		return
 	}
-	if p.leader.epoch < 0 {
-		e.noTags()
-		return
+	e.partitionTags(p)
+}
+
+// partitionTags writes DivergingEpoch (0) and CurrentLeader (1), where they are set.
+func (e fetchEncoder) partitionTags(p *fetched) {
+	n := byte(0)
+	if p.diverging != nil {
+		n++
 	}
-	e.Bytes = append(e.Bytes, 1, 1, 9) // one tag, CurrentLeader, its size
-	e.int32(p.leader.id)
-	e.int32(p.leader.epoch)
-	e.noTags()
+	if p.leader.epoch >= 0 {
+		n++
+	}
+	e.Bytes = append(e.Bytes, n)
+	if d := p.diverging; d != nil {
+		e.Bytes = append(e.Bytes, 0, 4+8+1)
+		e.int32(d.Epoch)
+		e.int64(d.Offset)
+		e.noTags()
+	}
+	if p.leader.epoch >= 0 {
+		e.Bytes = append(e.Bytes, 1, 4+4+1)
+		e.int32(p.leader.id)
+		e.int32(p.leader.epoch)
+		e.noTags()
+	}
 }
 
 // nodes writes the tags at the end, of which NodeEndpoints (v16) is the only one.

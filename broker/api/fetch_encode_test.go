@@ -17,7 +17,7 @@ func TestFetchEncoderAgreesWithKmsg(t *testing.T) {
 	idA, idB := protocol.UUID{1}, protocol.UUID{2}
 	moved := noOffsets(protocol.NotLeaderOrFollower)
 	moved.topic, moved.topicID, moved.partition, moved.leader = "b", idB, 7, currentLeader{4, 9}
-	plain := fetched{topic: "a", topicID: idA, partition: 0, highWatermark: 10, lastStableOffset: 9, logStartOffset: 2, preferred: -1, leader: currentLeader{-1, -1}}
+	plain := fetched{topic: "a", topicID: idA, partition: 0, highWatermark: 10, lastStableOffset: 9, logStartOffset: 2, preferred: -1, leader: noLeader}
 	committed := plain
 	committed.partition, committed.committed = 1, true
 	committed.aborted = []storage.AbortedTxn{{ProducerID: 5, FirstOffset: 6}, {ProducerID: 7, FirstOffset: 8}}
@@ -25,9 +25,13 @@ func TestFetchEncoderAgreesWithKmsg(t *testing.T) {
 	none.partition, none.committed, none.preferred = 2, true, 4
 	again := plain // a topic that comes back after another is written again
 	again.partition = 3
+	diverged := plain
+	diverged.partition, diverged.diverging = 4, &storage.EpochEnd{Epoch: 3, Offset: 12}
+	both := diverged
+	both.partition, both.leader = 5, currentLeader{3, 4}
 	for name, parts := range map[string][]fetched{
 		"nothing": nil,
-		"many":    {plain, committed, none, moved, again},
+		"many":    {plain, committed, none, moved, again, diverged, both},
 	} {
 		for v := int16(4); v <= 18; v++ {
 			endpoints := nodes
@@ -68,6 +72,9 @@ func kmsgFetch(v int16, parts []fetched, nodes []endpoint) *kmsg.FetchResponse {
 		}
 		if p.leader.epoch >= 0 {
 			o.CurrentLeader.LeaderID, o.CurrentLeader.LeaderEpoch = p.leader.id, p.leader.epoch
+		}
+		if p.diverging != nil {
+			o.DivergingEpoch.Epoch, o.DivergingEpoch.EndOffset = p.diverging.Epoch, p.diverging.Offset
 		}
 		last := &r.Topics[len(r.Topics)-1]
 		last.Partitions = append(last.Partitions, o)

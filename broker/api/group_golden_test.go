@@ -300,22 +300,37 @@ func newSession(t *testing.T, to server, tag string) *session {
 	return &session{t: t, server: to, tag: tag, names: map[string]string{}}
 }
 
-// diff shows the lines that differ, paired by position.
+// diff shows the lines that differ, with the headings for orientation.
 func diff(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	common := make([][]int, len(w)+1) // longest common tails
+	for i := range common {
+		common[i] = make([]int, len(g)+1)
+	}
+	for i := len(w) - 1; i >= 0; i-- {
+		for j := len(g) - 1; j >= 0; j-- {
+			if w[i] == g[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
 	var b strings.Builder
-	for i := range max(len(w), len(g)) {
-		var x, y string
-		if i < len(w) {
-			x = w[i]
-		}
-		if i < len(g) {
-			y = g[i]
-		}
-		if x != y {
-			fmt.Fprintf(&b, "%d -%s\n%d +%s\n", i+1, x, i+1, y)
-		} else if strings.HasPrefix(x, "#") {
-			fmt.Fprintf(&b, "%s\n", x)
+	last := ""
+	for i, j := 0, 0; i < len(w) || j < len(g); {
+		switch {
+		case i < len(w) && j < len(g) && w[i] == g[j]:
+			if last = w[i]; strings.HasPrefix(last, "#") {
+				b.WriteString(last + "\n")
+			}
+			i, j = i+1, j+1
+		case j == len(g) || i < len(w) && common[i+1][j] >= common[i][j+1]:
+			fmt.Fprintf(&b, "   %s\n%d - %s\n", last, i+1, w[i])
+			i++
+		default:
+			fmt.Fprintf(&b, "%d + %s\n", j+1, g[j])
+			j++
 		}
 	}
 	return b.String()
@@ -357,6 +372,14 @@ func newOwn(t *testing.T) *own {
 	o.create(protocol.ConsumerOffsetsTopic, int32(len(o.logs)))
 	for i := range o.logs {
 		o.groups.OnElection(int32(i), 0)
+	}
+	for p := int32(0); p < int32(len(o.logs)); {
+		g := kmsg.NewOffsetFetchRequestGroup()
+		for g.Group = "a"; o.groups.PartitionFor(g.Group) != p; g.Group += "a" {
+		}
+		if o.groups.OffsetFetch(context.Background(), &g, false).ErrorCode == 0 {
+			p++ // loaded
+		}
 	}
 	o.table = map[int16]Row{}
 	for _, r := range Table(&Deps{

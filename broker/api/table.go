@@ -10,6 +10,13 @@ type Row struct {
 	// Listeners are the kinds of listener on which it is built, a part of what Kafka has.
 	Listeners protocol.Scope
 	Handle    Handler
+	// Without is what of it is not built, as a part of a sentence; "" when nothing is missing.
+	Without string
+}
+
+func (r Row) without(what string) Row {
+	r.Without = what
+	return r
 }
 
 const (
@@ -21,12 +28,15 @@ const (
 // Table lists every API that is built, in key order. ApiVersions answers from it, the connections
 // dispatch by it, and docs/COMPATIBILITY.md is written from it: there is no second list.
 func Table(d *Deps) []Row {
-	h := &handlers{Deps: d}
+	h := &handlers{Deps: d, sessions: newFetchSessions()}
 	h.rows = []Row{
+		row(protocol.Produce, onBroker, h.produce).without("transactional batches"),
+		row(protocol.Fetch, onBroker, h.fetch).without("replicas, and the metadata log on controller listeners"),
+		row(protocol.ListOffsets, onBroker, h.listOffsets),
 		row(protocol.Metadata, onBroker, h.metadata),
 		row(protocol.OffsetCommit, onBroker, h.offsetCommit),
 		row(protocol.OffsetFetch, onBroker, h.offsetFetch),
-		row(protocol.FindCoordinator, onBroker, h.findCoordinator),
+		row(protocol.FindCoordinator, onBroker, h.findCoordinator).without("transaction and share coordinators"),
 		row(protocol.JoinGroup, onBroker, h.joinGroup),
 		row(protocol.Heartbeat, onBroker, h.heartbeat),
 		row(protocol.LeaveGroup, onBroker, h.leaveGroup),
@@ -36,9 +46,12 @@ func Table(d *Deps) []Row {
 		row(protocol.ApiVersions, onBoth, h.apiVersions),
 		row(protocol.CreateTopics, onBoth, h.createTopics),
 		row(protocol.DeleteTopics, onBoth, h.deleteTopics),
-		row(protocol.InitProducerId, onBroker, h.initProducerID),
+		row(protocol.DeleteRecords, onBroker, h.deleteRecords),
+		row(protocol.InitProducerId, onBroker, h.initProducerID).without("transactional ids"),
+		row(protocol.OffsetForLeaderEpoch, onBroker, h.offsetForLeaderEpoch),
 		row(protocol.DescribeConfigs, onBroker, h.describeConfigs),
 		row(protocol.AlterConfigs, onBoth, h.alterConfigs),
+		row(protocol.DescribeLogDirs, onBroker, h.describeLogDirs),
 		row(protocol.CreatePartitions, onBoth, h.createPartitions),
 		row(protocol.DeleteGroups, onBroker, h.deleteGroups),
 		row(protocol.IncrementalAlterConfigs, onBoth, h.incrementalAlterConfigs),
@@ -46,6 +59,7 @@ func Table(d *Deps) []Row {
 		row(protocol.DescribeQuorum, onBoth, h.describeQuorum),
 		row(protocol.UpdateFeatures, onBoth, h.updateFeatures),
 		row(protocol.DescribeCluster, onBoth, h.describeCluster),
+		row(protocol.DescribeProducers, onBroker, h.describeProducers),
 		row(protocol.UnregisterBroker, onBoth, h.unregisterBroker),
 		row(protocol.ListConfigResources, onBroker, h.listConfigResources),
 		row(protocol.DescribeTopicPartitions, onBroker, h.describeTopicPartitions),

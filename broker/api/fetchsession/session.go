@@ -100,6 +100,16 @@ func (s *Session) Set(k Key, w Want, name string) {
 	}
 }
 
+// Add adds a partition that the client has been answered for.
+func (s *Session) Add(k Key, w Want, name string, t Told) {
+	s.Set(k, w, name)
+	p := s.parts[k]
+	p.highWatermark, p.logStartOffset = t.HighWatermark, t.LogStartOffset
+	if t.Error {
+		p.highWatermark = -1
+	}
+}
+
 // Forget removes a partition; one that is not there is no error.
 func (s *Session) Forget(k Key) {
 	if p := s.parts[k]; p != nil {

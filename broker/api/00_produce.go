@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/ottla/ottla/metadata"
+	"github.com/ottla/ottla/protocol"
+	"github.com/ottla/ottla/protocol/record"
+	"github.com/ottla/ottla/replication"
+	"github.com/ottla/ottla/storage"
+)
+
+// Produce 3 to 13.
+//
+//   - v5: log start offset; v7: zstd is allowed (KIP-110); v8: which records were at fault (KIP-467); v10: where
+//     the leader went (KIP-951); v13: topics by id (KIP-516). v11 and v12 are about transactions.
+//   - Each partition's records are one batch of the current format, appended as they are but for what the
+//     leader fills in. Topics are never created here.
+//   - acks=0: no answer; an error closes the connection, the only way to tell. acks=-1: the answer waits
+//     for the in-sync replicas, later requests of the connection go on meanwhile.
+func (h *handlers) produce(_ context.Context, c *Call, req kmsg.Request) (Reply, error) {
+	r := req.(*kmsg.ProduceRequest)
+	resp := r.ResponseKind().(*kmsg.ProduceResponse)
+	resp.Topics = make([]kmsg.ProduceResponseTopic, len(r.Topics))
+	p := producing{h: h, call: c, req: r, resp: resp, hints: leaderHints{view: view{h.Metadata(), c.Conn.Listener}}}
+	p.refuse = p.refusal()
+	for i := range r.Topics {
+		p.topic(&r.Topics[i], &resp.Topics[i])
+	}
+	for _, n := range p.hints.nodes {
+		b := kmsg.NewProduceResponseBroker()
+		b.NodeID, b.Host, b.Port, b.Rack = n.id, n.host, n.port, n.rack
+		resp.Brokers = append(resp.Brokers, b)
+	}
+	switch {
+	case r.Acks == 0 && p.failed != nil:
+		return Reply{}, fmt.Errorf("produce with acks=0: %w", p.failed)
+	case r.Acks == 0:
+		return NoReply(), nil
+	case len(p.waits) > 0:
+		return p.wait(), nil
+	}
+	return Body(resp), nil
+}
+
+// adminClient is the client id whose requests may write to internal topics.
+const adminClient = "__admin_client"
+
+// producing is one request on its way.
+type producing struct {
+	h      *handlers
+	call   *Call
+	req    *kmsg.ProduceRequest
+	resp   *kmsg.ProduceResponse
+	hints  leaderHints
+	refuse error // for every partition
+	failed error // of some partition
+	waits  []produceWait
+}
+
+// produceWait is a partition whose answer is due when the high watermark gets there.
+type produceWait struct {
+	partition *replication.Partition
+	offset    int64
+	out       *kmsg.ProduceResponseTopicPartition
+}
+
+// refusal is what is wrong with the request as a whole.
+func (p *producing) refusal() error {
+	if acks := p.req.Acks; acks != 0 && acks != 1 && acks != replication.AllReplicas {
+		return protocol.InvalidRequiredAcks
+	}
+	for i := range p.req.Topics {
+		for j := range p.req.Topics[i].Partitions {
+			if !transactional(p.req.Topics[i].Partitions[j].Records) {
+				continue
+			}
+			if p.req.TransactionID == nil {
+				return protocol.TransactionalIDAuthorizationFailed
+			}
+			return protocol.InvalidTxnState // there is no coordinator that could have begun one
+		}
+	}
+	return nil
+}
+
+func transactional(records []byte) bool {
+	return len(records) >= record.Overhead && record.Batch(records).Magic() == record.Magic2 && record.Batch(records).IsTransactional()
+}
+
+func (p *producing) topic(in *kmsg.ProduceRequestTopic, out *kmsg.ProduceResponseTopic) {
+	t, code := findTopic(p.hints.image, in.Topic, in.TopicID, p.req.Version >= 13)
+	if t != nil {
+		out.Topic, out.TopicID = t.Name, t.ID // the request's name goes with its frame
+	} else {
+		out.Topic, out.TopicID = string([]byte(in.Topic)), in.TopicID
+	}
+	out.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(in.Partitions))
+	for i := range in.Partitions {
+		o := &out.Partitions[i]
+		o.Default()
+		o.Partition = in.Partitions[i].Partition
+		var err error = code
+		if code == protocol.None {
+			err = p.append(t, &in.Partitions[i], o)
+		}
+		if err != nil {
+			p.fail(t, o, err)
+		}
+	}
+}
+
+func (p *producing) append(t *metadata.Topic, in *kmsg.ProduceRequestTopicPartition, out *kmsg.ProduceResponseTopicPartition) error {
+	if t.Partition(in.Partition) == nil {
+		return protocol.UnknownTopicOrPartition
+	}
+	if p.refuse != nil {
+		return p.refuse
+	}
+	if protocol.IsInternalTopic(t.Name) && p.call.Header.Client() != adminClient {
+		return &protocol.Fault{Code: protocol.InvalidTopicException, Message: "Cannot append to internal topic " + t.Name}
+	}
+	part, err := p.h.Partitions.Partition(protocol.TopicPartition{Topic: t.Name, Partition: in.Partition})
+	if err != nil {
+		return err
+	}
+	done, err := part.Append(in.Records, replication.AppendOptions{
+		Acks: p.req.Acks, Origin: storage.Client, LeaderEpoch: replication.AnyEpoch, RefuseZstd: p.req.Version < 7,
+	})
+	if err != nil {
+		return err
+	}
+	out.BaseOffset, out.LogAppendTime, out.LogStartOffset = done.BaseOffset, done.LogAppendTime, done.LogStartOffset
+	if p.req.Acks == replication.AllReplicas {
+		p.waits = append(p.waits, produceWait{part, done.AwaitOffset, out})
+	}
+	return nil
+}
+
+func (p *producing) fail(t *metadata.Topic, out *kmsg.ProduceResponseTopicPartition, err error) {
+	p.failed = err
+	code := protocol.CodeOf(err)
+	if code == protocol.KafkaStorageError && p.req.Version < 4 {
+		code = protocol.NotLeaderOrFollower // older clients do not know the other
+	}
+	out.ErrorCode, out.BaseOffset, out.LogStartOffset = int16(code), -1, -1
+	out.ErrorMessage = protocol.MessageOf(err)
+	var rejected *record.Rejection
+	if errors.As(err, &rejected) {
+		out.ErrorMessage = &rejected.Message
+		for _, r := range rejected.Records {
+			o := kmsg.NewProduceResponseTopicPartitionErrorRecord()
+			o.RelativeOffset, o.ErrorMessage = int32(r.Index), &r.Message
+			out.ErrorRecords = append(out.ErrorRecords, o)
+		}
+	}
+	if p.req.Version >= 10 && code == protocol.NotLeaderOrFollower {
+		l := p.hints.of(t, out.Partition, code)
+		out.CurrentLeader.LeaderID, out.CurrentLeader.LeaderEpoch = l.id, l.epoch
+	}
+}
