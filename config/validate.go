@@ -59,8 +59,13 @@ func checkEach(s Scope, set map[string]string) error {
 
 // ValidateBroker checks the dynamic settings that one broker or (perBroker false) all brokers are about
 // to have, together with the others that this broker runs with. Kafka answers INVALID_REQUEST. A name
-// that is not a key is accepted: Kafka keeps it for plugins.
+// that is not a key is accepted: Kafka keeps it for plugins. What is not supported is refused only when it is new,
+// so that settings taken over from Kafka do not stand in the way of others.
 func ValidateBroker(settings map[string]string, perBroker bool, broker Layers) error {
+	was := broker.Default
+	if perBroker {
+		was = broker.Own
+	}
 	for _, name := range sortedNames(settings) {
 		value := settings[name]
 		k := Find(ScopeBroker, name)
@@ -75,7 +80,7 @@ func ValidateBroker(settings map[string]string, perBroker bool, broker Layers) e
 			return badRequest("%s=%s: it can only be set for one broker, by its id", name, k.shown(value))
 		case !k.Allows(value):
 			return badRequest("%s=%s: allowed is %s", name, k.shown(value), k.allowed())
-		case k.Support == Refused && k.changed(value):
+		case k.Support == Refused && k.changed(value) && was[name] != value:
 			return badRequest("%s=%s is not supported: %s", name, k.shown(value), k.Why)
 		}
 	}
