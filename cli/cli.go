@@ -49,6 +49,7 @@ type tool struct {
 func tools() []tool {
 	return []tool{
 		{"broker-api-versions", runBrokerAPIVersions},
+		{"configs", runConfigs},
 		{"console-consumer", runConsoleConsumer},
 		{"console-producer", runConsoleProducer},
 		{"consumer-groups", runConsumerGroups},

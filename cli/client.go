@@ -213,6 +213,7 @@ func (h *connectHook) OnBrokerConnect(b kgo.BrokerMetadata, _ time.Duration, _ n
 type cluster struct {
 	cl      *kgo.Client
 	timeout time.Duration
+	direct  bool // every request goes to a bootstrap server
 }
 
 // connect opens a cluster; close it. config has bootstrap.servers.
@@ -252,10 +253,13 @@ func request[Resp kmsg.Response](c *cluster, name string, req kmsg.Request) (Res
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
 	var none Resp
-	if err := c.await(ctx); err != nil {
+	send := c.cl.Request
+	if c.direct {
+		send = c.askSeeds
+	} else if err := c.await(ctx); err != nil {
 		return none, callError(name, err)
 	}
-	resp, err := c.cl.Request(ctx, req)
+	resp, err := send(ctx, req)
 	if err != nil {
 		return none, callError(name, err)
 	}

@@ -182,9 +182,20 @@ func (c *cluster) describeMetadata(req *kmsg.MetadataRequest) ([]topicInfo, erro
 	return all, nil
 }
 
-// brokers lists the brokers that are alive, by id.
+// Endpoint types of DescribeCluster (KIP-919).
+const (
+	brokerEndpoints     = 1
+	controllerEndpoints = 2
+)
+
+// brokers lists the brokers that are alive, by id; through a controller, the controllers.
 func (c *cluster) brokers() ([]kmsg.DescribeClusterResponseBroker, error) {
-	resp, err := request[*kmsg.DescribeClusterResponse](c, "listNodes", kmsg.NewPtrDescribeClusterRequest())
+	req := kmsg.NewPtrDescribeClusterRequest()
+	req.EndpointType = brokerEndpoints
+	if c.direct {
+		req.EndpointType = controllerEndpoints
+	}
+	resp, err := request[*kmsg.DescribeClusterResponse](c, "listNodes", req)
 	if err != nil {
 		return nil, err
 	}

@@ -223,6 +223,11 @@ func (c *cluster) committed(group string) (map[protocol.TopicPartition]commit, e
 			return nil, err
 		}
 		for _, t := range g.Topics {
+			if t.Topic == "" { // since version 10 the answer may have ids only
+				if t.Topic, err = c.topicNamed(t.TopicID); err != nil {
+					return nil, err
+				}
+			}
 			for _, p := range t.Partitions {
 				if err := coded(p.ErrorCode, nil); err != nil {
 					return nil, err
@@ -234,6 +239,15 @@ func (c *cluster) committed(group string) (map[protocol.TopicPartition]commit, e
 		}
 	}
 	return commits, nil
+}
+
+// topicNamed finds the name of a topic by its id.
+func (c *cluster) topicNamed(id protocol.UUID) (string, error) {
+	topics, err := c.describeTopicID(id)
+	if err != nil {
+		return "", err
+	}
+	return topics[0].name, nil
 }
 
 // commitOffsets commits offsets for a group without members.
