@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ottla/ottla/internal/vfs"
+	"github.com/ottla/ottla/protocol"
+	"github.com/ottla/ottla/protocol/record"
+	"github.com/ottla/ottla/storage"
 )
 
 // clone is a disk after a power loss, and what must be on it.
@@ -290,67 +294,127 @@ func TestStoreSurfacesEveryFault(t *testing.T) {
 // TestNodeSurvivesAnyCrash loses power before every operation of starts, writes, snapshots and stops. Afterwards the
 // node leads a new epoch, and what was acknowledged is where it was, in a log without gaps.
 func TestNodeSurvivesAnyCrash(t *testing.T) {
-	var mu sync.Mutex
-	var acked []string // "offset value"
-	var epochs []int32 // that were seen, with the number of acked at that time
-	c := crashes{must: func() int { mu.Lock(); defer mu.Unlock(); return len(acked)<<16 | len(epochs) }}
-	fsys := vfs.NewCrashable()
-	if _, err := openTestLog(fsys, testDir); err != nil {
+	w := crashWorkload{fsys: vfs.NewCrashable(), open: func(fsys vfs.FS) (metaLog, error) { return openTestLog(fsys, testDir) }}
+	if _, err := openTestLog(w.fsys, testDir); err != nil { // durably there, as storage makes it
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"/", "data", testDir} {
-		if err := fsys.SyncDir(dir); err != nil {
+		if err := w.fsys.SyncDir(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.watch(fsys, 2, 1)
+	w.run(t, 4)
+}
+
+// TestNodeSurvivesAnyCrashWithStorage is the same with the real log.
+func TestNodeSurvivesAnyCrashWithStorage(t *testing.T) {
+	w := crashWorkload{fsys: vfs.NewCrashable(), open: func(fsys vfs.FS) (metaLog, error) { return openStorageLog(fsys, testDir) }}
+	if err := errors.Join(w.fsys.Mkdir("data"), w.fsys.SyncDir("/")); err != nil { // the log directory
+		t.Fatal(err)
+	}
+	w.run(t, 4)
+}
+
+func openStorageLog(fsys vfs.FS, dir string) (metaLog, error) {
+	l, err := storage.OpenLog(storage.LogOptions{
+		FS: fsys, Dir: dir, TopicPartition: protocol.TopicPartition{Topic: "__cluster_metadata"}, TopicID: protocol.MetadataTopicID,
+		Config: storage.DefaultLogConfig(), Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kafkaLog{l}, nil
+}
+
+type crashWorkload struct {
+	fsys *vfs.Mem
+	open func(vfs.FS) (metaLog, error)
+
+	mu     sync.Mutex
+	acked  []string // "offset value"
+	epochs []int32  // that were led
+}
+
+func (w *crashWorkload) start(fsys *vfs.Mem) (*testNode, metaLog, error) {
+	log, err := w.open(fsys)
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := startNodeOn(fsys, log, testVoter, zap.NewNop())
+	return n, log, err
+}
+
+func (w *crashWorkload) run(t *testing.T, each int) {
+	c := crashes{must: func() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.acked)<<16 | len(w.epochs) }}
+	c.watch(w.fsys, each, 1)
 	for round := range 3 {
-		n, err := startTestNode(fsys, testVoter, zap.NewNop())
-		if err != nil {
+		w.round(t, round)
+	}
+	w.fsys.SetHook(nil)
+	for _, c := range c.clones {
+		w.check(t, c)
+	}
+	t.Logf("%d states", len(c.clones))
+}
+
+// round is a start, a few writes with a snapshot among them, and a stop.
+func (w *crashWorkload) round(t *testing.T, round int) {
+	n, log, err := w.start(w.fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch, next := n.r.leads(0)
+	w.mu.Lock()
+	w.epochs = append(w.epochs, epoch)
+	w.mu.Unlock()
+	for i := range 12 {
+		value := fmt.Sprint("round ", round, " value ", i)
+		if err := n.write(epoch, next, value); err != nil {
 			t.Fatal(err)
 		}
-		epoch, next := n.r.leads(0)
-		mu.Lock()
-		epochs = append(epochs, epoch)
-		mu.Unlock()
-		for i := range 12 {
-			value := fmt.Sprint("round ", round, " value ", i)
-			if err := n.write(epoch, next, value); err != nil {
+		w.mu.Lock()
+		w.acked = append(w.acked, fmt.Sprint(next, " ", value))
+		w.mu.Unlock()
+		next++
+		if i == 6 {
+			if err := n.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
-			mu.Lock()
-			acked = append(acked, fmt.Sprint(next, " ", value))
-			mu.Unlock()
-			next++
-			if i == 6 {
-				if err := n.Snapshot(); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		n.mustClose(t)
-		if err := n.log.Flush(); err != nil {
-			t.Fatal(err)
 		}
 	}
-	fsys.SetHook(nil)
-	for _, c := range c.clones {
-		n, err := startTestNode(c.fsys, testVoter, zap.NewNop())
+	n.mustClose(t)
+	if l, ok := log.(kafkaLog); ok {
+		err = l.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check starts a node on what a crash left.
+func (w *crashWorkload) check(t *testing.T, c clone) {
+	n, log, err := w.start(c.fsys)
+	if err != nil {
+		t.Fatalf("%s: %v", c.what, err)
+	}
+	epoch, _ := n.r.leads(0)
+	n.mustClose(t)
+	for _, before := range w.epochs[:c.must&0xffff] {
+		if epoch <= before {
+			t.Fatalf("%s: leads epoch %d after epoch %d", c.what, epoch, before)
+		}
+	}
+	found := map[string]bool{}
+	offset := int64(0)
+	for offset < log.LogEndOffset() {
+		all, err := log.readBatches(offset, 1<<20)
 		if err != nil {
-			t.Fatalf("%s: %v", c.what, err)
+			t.Fatal(err)
 		}
-		epoch, _ := n.r.leads(0)
-		n.mustClose(t)
-		for _, before := range epochs[:c.must&0xffff] {
-			if epoch <= before {
-				t.Fatalf("%s: leads epoch %d after epoch %d", c.what, epoch, before)
-			}
-		}
-		found := map[string]bool{}
-		offset := int64(0)
-		for _, b := range n.log.all() {
-			if b.BaseOffset() != offset {
-				t.Fatalf("%s: batch at %d, want %d", c.what, b.BaseOffset(), offset)
+		for len(all) > 0 {
+			var b record.Batch
+			if b, all, err = record.Next(all); err != nil || b.BaseOffset() != offset {
+				t.Fatalf("%s: batch at %d, want %d, %v", c.what, b.BaseOffset(), offset, err)
 			}
 			for r, err := range b.Records(1 << 20) {
 				if err != nil {
@@ -360,11 +424,10 @@ func TestNodeSurvivesAnyCrash(t *testing.T) {
 			}
 			offset = b.NextOffset()
 		}
-		for _, a := range acked[:c.must>>16] {
-			if !found[a] {
-				t.Fatalf("%s: lost %q of %q", c.what, a, describe(n.log.all()))
-			}
+	}
+	for _, a := range w.acked[:c.must>>16] {
+		if !found[a] {
+			t.Fatalf("%s: lost %q", c.what, a)
 		}
 	}
-	t.Logf("%d states", len(c.clones))
 }

@@ -90,6 +90,15 @@ func startTestNode(fsys vfs.FS, self Voter, logger *zap.Logger) (*testNode, erro
 	if err != nil {
 		return nil, err
 	}
+	n, err := startNodeOn(fsys, log, self, logger)
+	if err != nil {
+		return nil, err
+	}
+	n.log = log
+	return n, nil
+}
+
+func startNodeOn(fsys vfs.FS, log metaLog, self Voter, logger *zap.Logger) (*testNode, error) {
 	r := newReporter()
 	n, err := open(Options{Self: self, FS: fsys, Dir: testDir, Listener: r, Fault: r.Fault, Logger: logger}, log)
 	if err != nil {
@@ -98,7 +107,7 @@ func startTestNode(fsys vfs.FS, self Voter, logger *zap.Logger) (*testNode, erro
 	if err := n.Start(); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
-	return &testNode{n, log, r}, nil
+	return &testNode{Node: n, r: r}, nil
 }
 
 func mustStart(t testing.TB, fsys vfs.FS) *testNode {
@@ -227,7 +236,7 @@ func TestMemoryOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	epoch, next := r.leads(0)
-	tn := &testNode{n, log, r}
+	tn := &testNode{Node: n, log: log, r: r}
 	if err := tn.write(epoch, next, "a", "b"); err != nil {
 		t.Fatal(err)
 	}

@@ -118,8 +118,12 @@ func batchAt(log metaLog, offset int64) (record.Batch, error) {
 	return b, nil
 }
 
-// rebuild makes the store new: one snapshot, as if everything in the log had been committed in term.
+// rebuild makes the store new: one snapshot, as if everything in the log had been committed in term. A snapshot
+// promises that the log is synced up to it.
 func rebuild(s *store, log metaLog, o *Options, term uint64) (state, error) {
+	if err := log.Flush(); err != nil {
+		return state{}, asStorageError(err)
+	}
 	st := state{next: log.LogEndOffset()}
 	if st.next > 0 {
 		if err := st.scan(log, o); err != nil {

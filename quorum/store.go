@@ -231,8 +231,11 @@ func (s *store) rewrite() error {
 func (s *store) create(content []byte) (vfs.File, error) {
 	switch err := s.fs.Mkdir(s.dir); {
 	case err == nil:
-		if err := s.fs.SyncDir(path.Dir(s.dir)); err != nil {
-			return nil, err
+		// The directory it is in may be as new, and a flush of its empty log does not make it durable.
+		for _, dir := range []string{path.Dir(s.dir), path.Dir(path.Dir(s.dir))} {
+			if err := s.fs.SyncDir(dir); err != nil {
+				return nil, err
+			}
 		}
 	case !errors.Is(err, fs.ErrExist):
 		return nil, err
