@@ -37,11 +37,12 @@ func decodePartitionMetadata(text string) (protocol.UUID, error) {
 }
 
 // readPartitionMetadata returns the topic id of a partition's directory; zero if there
-// is no file, or an empty one as a crash may leave.
+// is no file, or an empty or cut off one as a crash may leave: it is not synced before the
+// first flush.
 func readPartitionMetadata(fsys vfs.FS, dir string) (protocol.UUID, error) {
 	name := filepath.Join(dir, partitionMetadataFile)
 	text, err := readFile(fsys, name, smallFileMax)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.Trim(string(text), "\x00") == "" {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && cutOff(strings.Trim(string(text), "\x00")) {
 		return protocol.UUID{}, nil
 	}
 	if err != nil {
@@ -52,6 +53,12 @@ func readPartitionMetadata(fsys vfs.FS, dir string) (protocol.UUID, error) {
 		return id, fmt.Errorf("%s: %w", name, err)
 	}
 	return id, nil
+}
+
+// cutOff says that text is the beginning of a partition.metadata file, without all of the id.
+func cutOff(text string) bool {
+	const head, id = "version: 0\ntopic_id: ", 22
+	return len(text) < len(head)+id && (strings.HasPrefix(head, text) || strings.HasPrefix(text, head))
 }
 
 // cleanShutdown is the content of .kafka_cleanshutdown.
