@@ -113,7 +113,6 @@ const (
 	whyRaft            = "consensus has its own timing while the quorum is this node alone"
 	whyMetadataLog     = "it is a test setting of Kafka's metadata log"
 	whyControllerTimes = "the controller does not log its event times yet"
-	whyMemory          = "requests in flight are not bounded in bytes yet"
 	whyCluster         = "clusters of several nodes are not built yet"
 	whyQuota           = "quotas are not built yet"
 	whyTransactions    = "transactions are not built yet"

@@ -72,7 +72,6 @@ var groupKeys = []Key{
 	{Name: "offsets.commit.timeout.ms", Type: Int, Default: "5000", Valid: &atLeast1,
 		Doc: "How long a write of the group coordinator may wait for the replicas of its topic."},
 	{Name: "offsets.load.buffer.size", Type: Int, Default: "5242880", Valid: &atLeast1,
-		Support: Irrelevant, Why: "records are read as they lie in the page cache",
 		Doc: "Bytes read at a time when a partition of the offsets topic is loaded."},
 	{Name: "offsets.retention.check.interval.ms", Type: Long, Default: "600000", Valid: &atLeast1,
 		Doc: "How often committed offsets are looked at for expiry."},

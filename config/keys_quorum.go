@@ -51,6 +51,7 @@ var quorumKeys = []Key{
 		Support: Pending, Why: whyCluster,
 		Doc: "Time allowed for a request from the controller to a broker."},
 	{Name: "initial.broker.registration.timeout.ms", Type: Int, Default: "60000",
+		Support: Pending, Why: whyCluster,
 		Doc: "The start fails when the broker is not registered with the controller within this time."},
 	{Name: "internal.metadata.delete.delay.millis", Type: Long, Default: "60000",
 		Support: Pending, Why: whyMetadataLog, Internal: true,

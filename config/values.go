@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Layers are the settings one node runs with: its file, and the dynamic settings that the
@@ -82,8 +83,17 @@ func (v Values) Double(name string) float64 {
 // String is a String, Class or Password setting, "" when it is null.
 func (v Values) String(name string) string { return v.must(name, String, Class, Password) }
 
-// List is a List setting, entries trimmed and repetitions dropped.
-func (v Values) List(name string) []string { return unique(splitList(v.must(name, List))) }
+// List is a List setting, or a String that holds a list, entries trimmed and repetitions dropped.
+func (v Values) List(name string) []string { return unique(splitList(v.must(name, List, String))) }
+
+// OfListener is a broker setting for one listener, listener.name.<listener>.<name>, as text, and whether there is one.
+func (v Values) OfListener(listener, name string) (string, bool) {
+	k, own := v.key(name), listenerPrefix+strings.ToLower(listener)+"."+name
+	if v.scope != ScopeBroker || !v.isSet(own) {
+		return "", false
+	}
+	return v.layers.resolveBroker(own, k)
+}
 
 // IsNull reports that nothing sets the key and that it has no default.
 func (v Values) IsNull(name string) bool {

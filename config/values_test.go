@@ -50,6 +50,13 @@ func TestGetters(t *testing.T) {
 	if !v.IsNull("metadata.log.dir") || v.IsNull("num.partitions") || v.String("metadata.log.dir") != "" {
 		t.Error("null")
 	}
+	v = Layers{Static: static("listener.name.internal.max.connections", " 7 ")}.Broker()
+	if got, ok := v.OfListener("INTERNAL", "max.connections"); !ok || got != "7" {
+		t.Error(got, ok)
+	}
+	if got, ok := v.OfListener("PLAINTEXT", "max.connections"); ok {
+		t.Error(got)
+	}
 	if got := (Layers{}).Group(nil).String("streams.assignor.name"); got != "sticky" {
 		t.Error(got)
 	}
