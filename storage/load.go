@@ -310,7 +310,6 @@ func (l *loading) findEnd() error {
 	l.epochs.truncateStart(l.logStart)
 	active := l.segments[len(l.segments)-1]
 	l.watch(active)
-	l.producers.end = end
 	l.begin(l.segments, l.logStart, end, l.watermark)
 	return nil
 }
