@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"fmt"
 	"io"
 	"log"
 
@@ -39,8 +40,17 @@ func (r raftLog) Log(level hclog.Level, text string, args ...any) {
 func fields(args []any) []zap.Field {
 	out := make([]zap.Field, 0, len(args)/2)
 	for i := 0; i+1 < len(args); i += 2 {
-		if key, ok := args[i].(string); ok {
-			out = append(out, zap.Any(key, args[i+1]))
+		key, ok := args[i].(string)
+		if !ok {
+			continue
+		}
+		switch v := args[i+1].(type) {
+		case hclog.Format: // a format and what goes into it
+			if format, ok := v[0].(string); ok {
+				out = append(out, zap.String(key, fmt.Sprintf(format, v[1:]...)))
+			}
+		default:
+			out = append(out, zap.Any(key, v))
 		}
 	}
 	return out

@@ -52,7 +52,7 @@ func reconcile(s *store, log metaLog, o *Options) (state, error) {
 		return state{}, err
 	}
 	if !same {
-		o.Logger.Warn("The metadata log was written by somebody else since this program last had it; it is taken as it is",
+		o.Logger.Info("The metadata log was written by another program since this one last had it; it is taken as it is",
 			zap.Int64("offset", log.LogEndOffset()), zap.Uint64("epoch", highest))
 		return rebuild(s, log, o, max(highest, term))
 	}
