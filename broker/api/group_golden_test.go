@@ -375,7 +375,8 @@ func newOwn(t *testing.T) *own {
 	}
 	for p := int32(0); p < int32(len(o.logs)); {
 		g := kmsg.NewOffsetFetchRequestGroup()
-		for g.Group = "a"; o.groups.PartitionFor(g.Group) != p; g.Group += "a" {
+		for i := 0; g.Group == "" || o.groups.PartitionFor(g.Group) != p; i++ {
+			g.Group = fmt.Sprint("probe", i)
 		}
 		if o.groups.OffsetFetch(context.Background(), &g, false).ErrorCode == 0 {
 			p++ // loaded
