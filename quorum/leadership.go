@@ -32,6 +32,8 @@ func (n *Node) watch() {
 			n.open(r)
 		case <-n.saveState:
 			save()
+		case <-n.tired:
+			n.elect()
 		case <-n.stopping:
 			n.resigned()
 			save()
@@ -178,7 +180,9 @@ func (n *Node) advance(next int64) []waiter {
 func (n *Node) became(b record.Batch) {
 	epoch := b.PartitionLeaderEpoch()
 	n.epoch.Store(epoch)
-	n.reign.Store(&reign{epoch: epoch, end: b.NextOffset()})
+	r := &reign{epoch: epoch}
+	r.end.Store(b.NextOffset())
+	n.reign.Store(r)
 	select {
 	case n.saveState <- struct{}{}:
 	default:

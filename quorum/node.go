@@ -45,6 +45,7 @@ type Node struct {
 	won          chan bool // from Raft: leadership came or went
 	ready        chan readiness
 	saveState    chan struct{} // to watch: write quorum-state
+	tired        chan struct{} // to watch: give leadership up
 	stopping     chan struct{}
 	watching     sync.WaitGroup
 	snapshotting atomic.Bool
@@ -57,7 +58,7 @@ type Node struct {
 type reign struct {
 	epoch int32
 	mu    sync.Mutex
-	end   int64 // offset behind the last proposed record
+	end   atomic.Int64 // offset behind the last proposed record; written under mu
 }
 
 type waiter struct {
@@ -81,7 +82,7 @@ func open(o Options, log metaLog) (*Node, error) {
 	}
 	n := &Node{
 		o: o, log: log, id: raft.ServerID(strconv.Itoa(int(o.Self.ID))),
-		won: make(chan bool, 16), ready: make(chan readiness, 1), saveState: make(chan struct{}, 1), stopping: make(chan struct{}),
+		won: make(chan bool, 16), ready: make(chan readiness, 1), saveState: make(chan struct{}, 1), tired: make(chan struct{}, 1), stopping: make(chan struct{}),
 	}
 	var err error
 	if n.store, err = openStore(o.FS, o.Dir+"/raft", true); err != nil {
@@ -113,7 +114,7 @@ func (n *Node) agree() error {
 // After an error the Node can only be closed.
 func (n *Node) Start() error {
 	address := raft.ServerAddress(n.id)
-	_, n.trans = raft.NewInmemTransportWithTimeout(address, time.Minute)
+	_, n.trans = raft.NewInmemTransportWithTimeout(address, time.Second)
 	n.trans.Connect(address, n.trans)
 	r, err := raft.NewRaft(n.config(), n.applier, n.store, n.store, snapshots{n.store}, n.trans)
 	if err != nil {
@@ -162,8 +163,8 @@ func (n *Node) Writable(epoch int32) error {
 }
 
 // Propose hands one batch of metadata records (frame, type, version, message each) to the quorum and returns the
-// offset behind its last record. It does not wait for the commit: see OnCommit. The batch is committed only in
-// epoch and only at offset base.
+// offset behind its last record. It does not wait for the commit: see OnCommit; it may wait for room when dozens are
+// under way. The batch is committed only in epoch and only at offset base.
 //
 // Errors, with nothing written: NOT_CONTROLLER if this node does not lead epoch; UNKNOWN_SERVER_ERROR if base is not
 // the next offset; POLICY_VIOLATION above the limits of a batch, INVALID_REQUEST for no records at all.
@@ -181,20 +182,21 @@ func (n *Node) Propose(epoch int32, base int64, records [][]byte) (end int64, er
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if base != r.end {
+	if next := r.end.Load(); base != next {
 		return 0, &protocol.Fault{Code: protocol.UnknownServerError,
-			Message: fmt.Sprintf("a metadata batch is meant for offset %d, but the next one is %d", base, r.end)}
+			Message: fmt.Sprintf("a metadata batch is meant for offset %d, but the next one is %d", base, next)}
 	}
 	batch := dataBatch(epoch, base, records, time.Now().UnixMilli())
 	if len(batch) > MaxBatchBytes {
 		return 0, &protocol.Fault{Code: protocol.PolicyViolation,
 			Message: fmt.Sprintf("a metadata batch of %d bytes exceeds the %d allowed", len(batch), MaxBatchBytes)}
 	}
-	r.end += int64(len(records))
+	end = base + int64(len(records))
+	r.end.Store(end)
 	// The future is not needed: the batch is committed, or leadership is lost, or the node stops; all three are seen
 	// elsewhere.
 	n.raft.Apply(batch, 0)
-	return r.end, nil
+	return end, nil
 }
 
 // OnCommit calls done once: with nil when everything below end is committed, in the log, and has been handed to
@@ -240,9 +242,7 @@ func (n *Node) Status() Status {
 	s.LeaderID, s.Epoch = n.Leader()
 	s.LogEndOffset = s.HighWatermark
 	if r := n.reign.Load(); r != nil {
-		r.mu.Lock()
-		s.LogEndOffset = max(s.LogEndOffset, r.end)
-		r.mu.Unlock()
+		s.LogEndOffset = max(s.LogEndOffset, r.end.Load())
 	}
 	return s
 }
@@ -250,6 +250,9 @@ func (n *Node) Status() Status {
 // Snapshot syncs the log and drops from Raft's store what it then no longer has to keep. It happens by itself from
 // time to time.
 func (n *Node) Snapshot() error {
+	if n.raft == nil { // not started: nothing was applied
+		return nil
+	}
 	if err := n.raft.Snapshot().Error(); err != nil && !errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		return fmt.Errorf("metadata quorum: %w", err)
 	}
@@ -259,7 +262,10 @@ func (n *Node) Snapshot() error {
 // Resign gives leadership of epoch up. A lone voter takes it again under the next one.
 func (n *Node) Resign(epoch int32) {
 	if r := n.reign.Load(); r != nil && r.epoch == epoch && n.reign.CompareAndSwap(r, nil) {
-		n.elect()
+		select {
+		case n.tired <- struct{}{}:
+		default: // it is on its way already
+		}
 	}
 }
 
