@@ -97,7 +97,7 @@ func (s *Service) LeaveGroup(ctx context.Context, req *kmsg.LeaveGroupRequest) *
 	return r
 }
 
-// checkGroupID refuses the empty id, which is one for offsets but not for members.
+// checkGroupID refuses the empty id, which can commit and be deleted but not have members.
 func checkGroupID(id string) error {
 	if id == "" {
 		return protocol.InvalidGroupID

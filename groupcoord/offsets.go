@@ -56,12 +56,7 @@ func (m *machine) checkCommit(req *kmsg.OffsetCommitRequest) protocol.ErrorCode 
 // open transaction are UNSTABLE_OFFSET_COMMIT.
 func (s *Service) OffsetFetch(ctx context.Context, req *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.OffsetFetchResponseGroup {
 	r, err := do(ctx, s, req.Group, func(m *machine, _ time.Time) (kmsg.OffsetFetchResponseGroup, group.Outcome) {
-		g := m.groups.Get(req.Group)
-		if g != nil {
-			if code := g.CheckFetch(req.MemberID, req.MemberEpoch); code != protocol.None {
-				return kmsg.OffsetFetchResponseGroup{Group: req.Group, ErrorCode: int16(code)}, group.Outcome{}
-			}
-		}
+		g := m.groups.Get(req.Group) // member id and epoch are checked for the new kinds of groups only
 		return m.offsets.Fetch(req, g != nil && g.State != classic.Dead, stable), group.Outcome{}
 	})
 	if err == nil {
@@ -76,6 +71,9 @@ func (s *Service) OffsetFetch(ctx context.Context, req *kmsg.OffsetFetchRequestG
 
 // OffsetDelete deletes single offsets of topics that exist.
 func (s *Service) OffsetDelete(ctx context.Context, req *kmsg.OffsetDeleteRequest) *kmsg.OffsetDeleteResponse {
+	if err := checkGroupID(req.Group); err != nil {
+		return refuseDelete(protocol.CodeOf(err))
+	}
 	r, err := do(ctx, s, req.Group, func(m *machine, _ time.Time) (*kmsg.OffsetDeleteResponse, group.Outcome) {
 		code := protocol.GroupIDNotFound
 		g := m.groups.Get(req.Group)
@@ -83,17 +81,20 @@ func (s *Service) OffsetDelete(ctx context.Context, req *kmsg.OffsetDeleteReques
 			code = g.CheckDeleteOffsets()
 		}
 		if code != protocol.None {
-			r := kmsg.NewPtrOffsetDeleteResponse()
-			r.ErrorCode = int16(code)
-			return r, group.Outcome{}
+			return refuseDelete(code), group.Outcome{}
 		}
 		o, r := m.offsets.Delete(req, g.Subscribes)
 		return r, o
 	})
 	if err != nil {
-		r = kmsg.NewPtrOffsetDeleteResponse()
-		r.ErrorCode = int16(codeOf(err))
+		return refuseDelete(codeOf(err))
 	}
+	return r
+}
+
+func refuseDelete(code protocol.ErrorCode) *kmsg.OffsetDeleteResponse {
+	r := kmsg.NewPtrOffsetDeleteResponse()
+	r.ErrorCode = int16(code)
 	return r
 }
 

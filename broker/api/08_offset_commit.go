@@ -49,7 +49,7 @@ func (h *handlers) offsetCommit(ctx context.Context, _ *Call, req kmsg.Request) 
 		}
 	}
 	if len(known.Topics) > 0 {
-		mergeCommit(resp, h.Groups.OffsetCommit(ctx, &known))
+		mergeCommit(resp, h.Groups.OffsetCommit(ctx, &known), r.Version >= commitByID)
 	}
 	return Body(resp), nil
 }
@@ -63,12 +63,12 @@ func refuseCommit(resp *kmsg.OffsetCommitResponse, t *kmsg.OffsetCommitRequestTo
 }
 
 // mergeCommit adds the coordinator's results behind those refused before, one entry a topic.
-func mergeCommit(resp, more *kmsg.OffsetCommitResponse) {
+func mergeCommit(resp, more *kmsg.OffsetCommitResponse, byID bool) {
 	refused := len(resp.Topics)
 next:
 	for _, t := range more.Topics {
 		for i := range resp.Topics[:refused] {
-			if have := &resp.Topics[i]; have.Topic == t.Topic && t.Topic != "" || have.TopicID == t.TopicID && t.Topic == "" {
+			if have := &resp.Topics[i]; byID && have.TopicID == t.TopicID || !byID && have.Topic == t.Topic {
 				have.Partitions = append(have.Partitions, t.Partitions...)
 				continue next
 			}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -277,7 +278,7 @@ func golden(t *testing.T, name string, scenario func(s *session)) {
 		path := filepath.Join("testdata", "groups", name+".txt")
 		if addr := os.Getenv("OTTLA_RECORD_FROM"); addr != "" {
 			k := newKafka(t, addr)
-			s := newSession(t, k, fmt.Sprintf("-%x", time.Now().UnixNano()))
+			s := newSession(t, k, fmt.Sprintf("-%011x", time.Now().UnixNano()&(1<<44-1)))
 			k.prepare(s)
 			scenario(s)
 			must(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -285,14 +286,16 @@ func golden(t *testing.T, name string, scenario func(s *session)) {
 		}
 		want, err := os.ReadFile(path)
 		must(t, err)
-		own := newOwn(t)
-		s := newSession(t, own, "-own")
-		s.names[string(goldenTopicID[:])] = "id(t)"
-		own.create(s.name("t"), 2)
-		scenario(s)
-		if got := s.out.String(); got != string(want) {
-			t.Errorf("differs from Kafka (- Kafka, + here):\n%s", diff(string(want), got))
-		}
+		synctest.Test(t, func(t *testing.T) {
+			own := newOwn(t)
+			s := newSession(t, own, "-00000000own") // as long as the tag at Kafka
+			s.names[string(goldenTopicID[:])] = "id(t)"
+			own.create(s.name("t"), 2)
+			scenario(s)
+			if got := s.out.String(); got != string(want) {
+				t.Errorf("differs from Kafka (- Kafka, + here):\n%s", diff(string(want), got))
+			}
+		})
 	})
 }
 
@@ -373,15 +376,7 @@ func newOwn(t *testing.T) *own {
 	for i := range o.logs {
 		o.groups.OnElection(int32(i), 0)
 	}
-	for p := int32(0); p < int32(len(o.logs)); {
-		g := kmsg.NewOffsetFetchRequestGroup()
-		for i := 0; g.Group == "" || o.groups.PartitionFor(g.Group) != p; i++ {
-			g.Group = fmt.Sprint("probe", i)
-		}
-		if o.groups.OffsetFetch(context.Background(), &g, false).ErrorCode == 0 {
-			p++ // loaded
-		}
-	}
+	synctest.Wait() // until they have read their partitions
 	o.table = map[int16]Row{}
 	for _, r := range Table(&Deps{
 		NodeID: 1, ClusterID: "c", Log: zap.NewNop(), Metadata: func() *metadata.Image { return o.image },

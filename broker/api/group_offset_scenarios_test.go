@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,11 +13,11 @@ func TestOffsetsAsKafka(t *testing.T) {
 		topic := s.name("t")
 		at := func(p int32) commitment { return commitment{topic, p, 7, 2, nil} }
 		for v := int16(2); v <= 10; v++ {
-			s.note("OffsetCommit v" + string('0'+rune(v)))
-			g := s.name("g" + string('0'+rune(v)))
+			s.note("OffsetCommit v" + strconv.Itoa(int(v)))
+			g := s.name("g" + strconv.Itoa(int(v)))
 			s.commit("X", v, g, "", 0, nil, at(0))
 			s.commit("X", v, g, "m", -1, nil, at(0))
-			s.commit("X", v, s.name("x")+string('0'+rune(v)), "", -1, kmsg.StringPtr("i"), at(0))
+			s.commit("X", v, s.name("x")+strconv.Itoa(int(v)), "", -1, kmsg.StringPtr("i"), at(0))
 			s.commit("X", v, g, "m", 5, nil, at(0))
 			s.commit("X", v, g, "", -1, nil, at(0), at(1), at(9), commitment{"missing", 0, 1, -1, nil})
 			s.commit("X", v, g, "", -1, nil, at(9), at(-1), at(1))
@@ -64,7 +65,7 @@ func TestOffsetsAsKafka(t *testing.T) {
 		topic, g := s.name("t"), s.name("g")
 		s.commit("X", 8, g, "", -1, nil, commitment{topic, 0, 13, 7, nil})
 		for v := int16(1); v <= 10; v++ {
-			s.note("OffsetFetch v" + string('0'+rune(v%10)))
+			s.note("OffsetFetch v" + strconv.Itoa(int(v)))
 			s.fetch(v, g, false, []wantOffsets{{topic, []int32{1, 0, 9, 0}}, {"missing", []int32{0}}, {topic, []int32{0}}})
 			s.fetch(v, g, false, []wantOffsets{})
 			s.fetch(v, s.name("unknown"), true, []wantOffsets{{topic, []int32{0}}})
@@ -112,6 +113,7 @@ func TestOffsetsAsKafka(t *testing.T) {
 		s.note("DescribeGroups")
 		simple, live, consumers := s.name("simple"), s.member("A", "live"), s.member("B", "consumers")
 		s.commit("X", 8, simple, "", -1, nil, commitment{topic, 0, 1, -1, nil})
+		s.commit("X", 8, "", "", -1, nil, commitment{topic, 0, 1, -1, nil})
 		live.join()
 		live.sync(live.id, "assigned")
 		consumers.kind = "consumer"
@@ -183,7 +185,7 @@ func TestOffsetsAsKafka(t *testing.T) {
 
 	golden(t, "coordinators", func(s *session) {
 		for v := int16(0); v <= 6; v++ {
-			s.note("FindCoordinator v" + string('0'+rune(v)))
+			s.note("FindCoordinator v" + strconv.Itoa(int(v)))
 			for _, kind := range []int8{0, 2, 3} {
 				if kind == 2 && v == 6 {
 					continue // the share coordinator

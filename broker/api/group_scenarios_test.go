@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -175,8 +176,8 @@ func (s *session) describe(version int16, groups ...string) {
 func TestGroupsAsKafka(t *testing.T) {
 	golden(t, "lifecycle", func(s *session) {
 		for v := int16(0); v <= 9; v++ {
-			s.note("JoinGroup v" + string('0'+rune(v)))
-			m := s.member("A", "g"+string('0'+rune(v)))
+			s.note("JoinGroup v" + strconv.Itoa(int(v)))
+			m := s.member("A", "g"+strconv.Itoa(int(v)))
 			m.joinV, m.syncV, m.heartV = v, min(v, 5), min(v, 4)
 			m.join()
 			m.sync(m.id, "assigned")
@@ -424,7 +425,7 @@ func TestGroupsAsKafka(t *testing.T) {
 		x.sync()
 		s.note("leaving by instance alone")
 		u.leave(5, kmsg.LeaveGroupRequestMember{InstanceID: v.instance}, kmsg.LeaveGroupRequestMember{InstanceID: kmsg.StringPtr("nobody")},
-			kmsg.LeaveGroupRequestMember{MemberID: v.id, InstanceID: u.instance})
+			kmsg.LeaveGroupRequestMember{MemberID: x.id, InstanceID: u.instance})
 		u.until(27)
 		s.describe(5, s.name("h"))
 	})

@@ -75,20 +75,6 @@ func (g *Group) CheckCommit(member string, instance *string, generation int32, t
 	return protocol.None
 }
 
-// CheckFetch is for OffsetFetch from version 9 on, where a member may say who it is.
-func (g *Group) CheckFetch(member *string, generation int32) protocol.ErrorCode {
-	if member == nil && generation < 0 {
-		return protocol.None
-	}
-	if code := g.checkMember(deref(member), nil); code != protocol.None {
-		return code
-	}
-	if generation != g.Generation {
-		return protocol.IllegalGeneration
-	}
-	return protocol.None
-}
-
 // Heard re-arms the session of a member that committed offsets.
 func (g *Group) Heard(o *group.Outcome, id string, now time.Time) {
 	if m := g.members[id]; m != nil && (g.State == Stable || g.State == PreparingRebalance) {
