@@ -26,7 +26,8 @@ type Manager struct {
 	byName map[string]*hosted
 	byID   map[protocol.UUID]*hosted
 
-	published bool // only Publish
+	published bool  // only Publish
+	missing   error // why logs may be missing; set while the first image is taken
 	ctx       context.Context
 	stop      context.CancelFunc
 }

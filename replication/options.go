@@ -17,7 +17,8 @@ const AnyEpoch int32 = -1
 // Options of a Manager. NodeID, Storage and LogConfig are required.
 type Options struct {
 	NodeID int32
-	// Storage is open and not loaded yet: the first Publish loads it, when it is known what to keep.
+	// Storage is open and neither loaded nor started: the first Publish does both, when it is known
+	// what to keep. It is closed by its owner, after the Manager.
 	Storage *storage.Manager
 	// LogConfig is the effective configuration of a topic with these overrides, under the broker's
 	// configuration as of now.

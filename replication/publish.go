@@ -3,6 +3,7 @@ package replication
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ottla/ottla/metadata"
@@ -21,7 +22,10 @@ func (m *Manager) Publish(delta *metadata.Delta, image *metadata.Image) error {
 		if err := m.o.Storage.Load(m.ctx, m.keep(image)); err != nil {
 			return fmt.Errorf("load the log directories: %w", err)
 		}
+		m.o.Storage.Start()
 		m.published = true
+		m.missing = m.offlineDir()
+		defer func() { m.missing = nil }()
 	}
 	m.image.Store(image)
 	now := time.Now().UnixMilli()
@@ -41,13 +45,25 @@ func (m *Manager) Publish(delta *metadata.Delta, image *metadata.Image) error {
 // keep decides what happens to a log directory's partition when the first image is known: only a
 // replica that the image places here, of the very same topic, is kept.
 func (m *Manager) keep(image *metadata.Image) func(protocol.TopicPartition, protocol.UUID) storage.Decision {
+	var mu sync.Mutex // storage asks from several goroutines
+	configs := map[string]storage.LogConfig{}
+	config := func(topic string) storage.LogConfig {
+		mu.Lock()
+		defer mu.Unlock()
+		c, ok := configs[topic]
+		if !ok {
+			c = m.topicConfig(image, topic)
+			configs[topic] = c
+		}
+		return c
+	}
 	return func(tp protocol.TopicPartition, id protocol.UUID) storage.Decision {
 		t := image.Topic(tp.Topic)
 		p := t.Partition(tp.Partition)
 		if p == nil || t.ID != id || !slices.Contains(p.Replicas, m.o.NodeID) {
 			return storage.Decision{}
 		}
-		return storage.Decision{Keep: true, Config: m.topicConfig(image, tp.Topic)}
+		return storage.Decision{Keep: true, Config: config(tp.Topic)}
 	}
 }
 
@@ -133,12 +149,17 @@ func (m *Manager) updateConfigs(delta *metadata.Delta, image *metadata.Image) {
 }
 
 func (m *Manager) updateConfig(h *hosted, rules *topicRules) {
-	m.o.Storage.UpdateConfig(h.name, rules.config)
 	for _, p := range h.partitions {
-		if p != nil {
-			p.rules.Store(rules)
-			p.refresh() // fewer in-sync replicas may be enough now
+		if p == nil {
+			continue
 		}
+		p.rules.Store(rules)
+		for _, log := range []*storage.Log{p.Log(), m.o.Storage.Future(p.tp)} {
+			if log != nil {
+				log.UpdateConfig(rules.config)
+			}
+		}
+		p.refresh() // fewer in-sync replicas may be enough now
 	}
 }
 
@@ -224,7 +245,7 @@ func (m *Manager) newPartition(s *step) *Partition {
 	if want.IsReserved() {
 		want = protocol.UUID{}
 	}
-	log, err := m.o.Storage.Create(p.tp, p.topicID, s.rules.config, want)
+	log, err := m.openLog(p, s.rules, want)
 	p.open(log, err)
 	if err != nil {
 		m.offline(p.tp, err)
@@ -232,6 +253,25 @@ func (m *Manager) newPartition(s *step) *Partition {
 		m.o.OnPlaced(p, log.DirID())
 	}
 	return p
+}
+
+// openLog finds or makes the log. While the first image is taken, a replica that is not found and
+// whose directory nobody knows may lie on a disk that failed: a new, empty log must not take its place.
+func (m *Manager) openLog(p *Partition, rules *topicRules, dir protocol.UUID) (*storage.Log, error) {
+	if m.missing != nil && dir.IsZero() && m.o.Storage.Get(p.tp) == nil {
+		return nil, m.missing
+	}
+	return m.o.Storage.Create(p.tp, p.topicID, rules.config, dir)
+}
+
+// offlineDir is why a log directory is offline, nil if all are there.
+func (m *Manager) offlineDir() error {
+	for _, d := range m.o.Storage.Dirs() {
+		if d.Err != nil {
+			return fmt.Errorf("log directory %s is offline: %w", d.Path, d.Err)
+		}
+	}
+	return nil
 }
 
 // show makes lookups find the partitions of the steps, and not find those that leave.
