@@ -26,3 +26,13 @@ const (
 	ControllerUnregisterLevel   int16 = 33 // 4.4-IV2
 	LatestLevel                 int16 = 33 // 4.4-IV2, what a fresh 4.4 cluster runs at
 )
+
+// SupportedMetadataVersion is the range of metadata.version that this code reads and writes.
+func SupportedMetadataVersion() VersionRange {
+	return VersionRange{Feature: MetadataVersion, Min: MinimumLevel, Max: LatestLevel}
+}
+
+// SupportedKRaftVersion is the range of kraft.version: with 1 the voter set is in the log.
+func SupportedKRaftVersion() VersionRange {
+	return VersionRange{Feature: KRaftVersion, Min: 0, Max: 1}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +39,7 @@ type Loader struct {
 	queue    []batch
 	installs []install
 	next     int64 // offset behind the last batch taken
+	bytes    int64 // of all batches taken
 	applied  int64 // offset of the last record applied, also within a metadata transaction
 	inTxn    bool
 	waiters  []waiter
@@ -45,12 +47,14 @@ type Loader struct {
 	started  bool
 	done     chan struct{}
 
+	bootstrap []metadata.Record // Restore's
+
 	// The goroutine's own.
 	follower   *metadata.Follower
 	publishers []metadata.Publisher
 }
 
-// install is a call of Install that waits.
+// install is a call of Start that waits.
 type install struct {
 	publishers []metadata.Publisher
 	done       chan error
@@ -71,7 +75,7 @@ type waiter struct {
 	ch      chan error
 }
 
-// New makes a loader with an empty image that publishes nothing until Start.
+// New makes a loader with an empty image. It applies what it is offered, and publishes nothing until Start.
 func New(o Options) *Loader {
 	l := &Loader{o: o, done: make(chan struct{}), applied: -1}
 	l.wake = sync.NewCond(&l.mu)
@@ -80,23 +84,38 @@ func New(o Options) *Loader {
 	return l
 }
 
-// Restore takes a snapshot in Kafka's format. It comes before the first Offer and before Start.
-func (l *Loader) Restore(r io.Reader, id metadata.SnapshotID) error {
-	image, err := metadata.ReadSnapshot(r, id)
+// Restore takes a snapshot in Kafka's format that ends before endOffset. It comes before the first Offer and before
+// Start. The snapshot that ends at 0 is not metadata yet, but what an empty log is to begin with: see Bootstrap.
+func (l *Loader) Restore(r io.Reader, endOffset int64, epoch int32) error {
+	image, err := metadata.ReadSnapshot(r, metadata.SnapshotID{EndOffset: endOffset, Epoch: epoch})
 	if err != nil {
 		return err
 	}
+	if endOffset == 0 {
+		l.bootstrap = slices.Collect(image.Records())
+		return nil
+	}
 	l.follower = metadata.NewFollower(image)
-	l.next, l.applied = id.EndOffset, image.Offset
+	l.next, l.applied = endOffset, image.Offset
 	l.current.Store(image)
 	return nil
 }
+
+// Bootstrap are the records of the snapshot that formatting a directory leaves, nil without one.
+func (l *Loader) Bootstrap() []metadata.Record { return l.bootstrap }
 
 // NextOffset is the offset behind the last batch that was taken.
 func (l *Loader) NextOffset() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.next
+}
+
+// OfferedBytes is the size of all batches that were taken, which is the log behind the snapshot that was restored.
+func (l *Loader) OfferedBytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
 }
 
 // Offer takes the next committed batch, in order; one that ends below what is already there is skipped. Nothing
@@ -116,8 +135,9 @@ func (l *Loader) Offer(b record.Batch) {
 		return
 	}
 	l.next = b.NextOffset()
+	l.bytes += int64(b.Size())
 	l.queue = append(l.queue, batch{entries, b.LastOffset(), b.PartitionLeaderEpoch(), b.MaxTimestamp()})
-	l.wake.Broadcast()
+	l.workLocked()
 }
 
 // fail ends the loader. The caller holds mu.
@@ -141,19 +161,9 @@ func (l *Loader) fail(err error) {
 	}
 }
 
-// Start begins to apply what was offered.
-func (l *Loader) Start() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.started {
-		l.started = true
-		go l.run()
-	}
-}
-
-// Install adds publishers behind those that are there, and returns when each has taken the current image as one
-// step from nothing. The loader must have been started.
-func (l *Loader) Install(publishers ...metadata.Publisher) error {
+// Start adds publishers behind those that are there, and returns when each has taken the current image as one step
+// from nothing. The error is the one that Fault is told of, or ErrClosed.
+func (l *Loader) Start(publishers ...metadata.Publisher) error {
 	l.mu.Lock()
 	if l.failed != nil {
 		defer l.mu.Unlock()
@@ -161,9 +171,18 @@ func (l *Loader) Install(publishers ...metadata.Publisher) error {
 	}
 	i := install{publishers, make(chan error, 1)}
 	l.installs = append(l.installs, i)
-	l.wake.Broadcast()
+	l.workLocked()
 	l.mu.Unlock()
 	return <-i.done
+}
+
+// workLocked lets the goroutine look at what there is to do, and starts it the first time.
+func (l *Loader) workLocked() {
+	if !l.started {
+		l.started = true
+		go l.run()
+	}
+	l.wake.Broadcast()
 }
 
 func (l *Loader) run() {
@@ -330,6 +349,17 @@ func (l *Loader) forget(w waiter) {
 			return
 		}
 	}
+}
+
+// Aligned is the image that was published last if it holds whole batches and nothing is pending, as a snapshot must;
+// else nil.
+func (l *Loader) Aligned() *metadata.Image {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if image := l.current.Load(); !l.inTxn && image.Offset == l.applied {
+		return image
+	}
+	return nil
 }
 
 // Close stops publishing and waits for a publisher that is running.
