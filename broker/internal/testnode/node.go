@@ -153,14 +153,21 @@ func (n *Node) DeleteTopic(name string) {
 }
 
 // MoveLeader makes another broker, registered on the way, a partition's leader.
-func (n *Node) MoveLeader(topic string, partition, to int32) {
+func (n *Node) MoveLeader(topic string, partition, to int32) { n.change(topic, partition, to, to) }
+
+// AddReplica gives a partition that this node leads a second replica that is in sync and never fetches.
+func (n *Node) AddReplica(topic string, partition, on int32) {
+	n.change(topic, partition, metadata.LeaderUnchanged, on)
+}
+
+func (n *Node) change(topic string, partition, leader, other int32) {
 	n.t.Helper()
 	image := n.image.Load()
 	b := n.broker()
-	b.BrokerID, b.EndPoints[0].Port, b.EndPoints[1].Port = to, 9093, 19093
+	b.BrokerID, b.EndPoints[0].Port, b.EndPoints[1].Port = other, 9093, 19093
 	c := msg.NewPartitionChangeRecord()
-	c.PartitionID, c.TopicID, c.Leader = partition, image.Topic(topic).ID, to
-	c.Replicas, c.ISR = []int32{ID, to}, []int32{ID, to}
+	c.PartitionID, c.TopicID, c.Leader = partition, image.Topic(topic).ID, leader
+	c.Replicas, c.ISR = []int32{ID, other}, []int32{ID, other}
 	c.Directories = []protocol.UUID{image.Topic(topic).Partition(partition).Directory(ID), protocol.UnassignedDir}
 	n.apply(b, c)
 }
