@@ -43,7 +43,7 @@ func plainf(format string, a ...any) error { return &plain{fmt.Sprintf(format, a
 
 // runConfigs is kafka-configs: describe and alter the settings of topics, brokers, groups, users and so on.
 func runConfigs(e *env) int {
-	p, code, done, err := e.parse("Describes and alters the settings of a topic, broker, client, user, ip, group or client-metrics resource.", configsOptions())
+	p, code, done, err := e.parse("Describes and alters the settings of topics, brokers, clients, users, groups and so on.", configsOptions())
 	if done {
 		return code
 	}
