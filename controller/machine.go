@@ -67,6 +67,7 @@ func (s *Service) load(ctx context.Context, epoch int32, _ func(int64, entry) er
 	if err != nil {
 		return 0, err
 	}
+	s.epoch.Store(epoch)
 	m.epoch, m.open = epoch, open
 	m.c = catalog.New(s.catalog, image, epoch, next, time.Now())
 	return next, nil
@@ -221,6 +222,7 @@ func (j journal) Append(epoch int32, base int64, entries []entry) (int64, error)
 	return j.s.quorum.Propose(epoch, base, values)
 }
 
-func (j journal) OnCommit(end int64, done func(error)) { j.s.quorum.OnCommit(end, done) }
+// OnCommit is called by the life that was loaded last: the shard has one at a time.
+func (j journal) OnCommit(end int64, done func(error)) { j.s.quorum.OnCommit(j.s.epoch.Load(), end, done) }
 
 var _ rsm.Log[entry] = journal{}

@@ -17,8 +17,8 @@ type Quorum interface {
 	Writable(epoch int32) error
 	// Propose writes one batch at offset base in epoch and returns the offset behind it.
 	Propose(epoch int32, base int64, records [][]byte) (end int64, err error)
-	// OnCommit calls done when everything below end is committed and was handed to Committed, or never will be.
-	OnCommit(end int64, done func(error))
+	// OnCommit calls done when everything below end is committed and was handed to Committed, or never will be in epoch.
+	OnCommit(epoch int32, end int64, done func(error))
 	// Leader is the voter that leads and the epoch; -1 while none is known.
 	Leader() (id, epoch int32)
 	// Resign gives leadership up.

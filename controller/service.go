@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,6 +32,7 @@ type Service struct {
 	timers  *rsm.Timers
 	snaps   *snapshotter // nil: none are written
 	catalog catalog.Options
+	epoch   atomic.Int32 // of the last load
 
 	mu      sync.Mutex
 	begins  map[int32]int64 // first offset of an epoch whose load has not begun
