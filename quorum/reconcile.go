@@ -76,7 +76,7 @@ func agree(st state, s *store, log metaLog) (bool, error) {
 			return false, err
 		}
 	}
-	var have []byte
+	var have []byte // of the log, from the next batch on
 	for i := range s.entries {
 		if st.next >= end {
 			return true, nil
@@ -89,11 +89,12 @@ func agree(st state, s *store, log metaLog) (bool, error) {
 		if err != nil {
 			return false, storageError("read", s.path(storeFile), 0, err)
 		}
-		if b == nil {
-			continue
+		start := log.LogStartOffset()
+		if b == nil || b.NextOffset() <= start {
+			continue // void, or in a metadata snapshot by now
 		}
 		if len(have) < len(b) {
-			if have, err = log.readBatches(b.BaseOffset(), max(readChunk, len(b))); err != nil {
+			if have, err = log.readBatches(max(start, b.BaseOffset()), max(readChunk, len(b))); err != nil {
 				return false, err
 			}
 		}

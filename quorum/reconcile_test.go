@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/protocol"
@@ -234,6 +235,45 @@ func TestEndOfLogIsWrittenAgain(t *testing.T) {
 		n.mustClose(t)
 		wantLines(t, describe(n.log.all()), []string{
 			"0@1 control 2,control 5,control 6", "3@1 a", "4@1 b", "5@1 c", "6@1 d", "7@2 control 2"})
+	}
+}
+
+// TestLogStartAboveRaftsSnapshot: the front of the log went into a metadata snapshot before Raft's store was trimmed.
+func TestLogStartAboveRaftsSnapshot(t *testing.T) {
+	for keep := range 5 { // batches at the end of the log
+		fsys := vfs.NewCrashable()
+		n := mustStart(t, fsys)
+		epoch, next := n.r.leads(0)
+		if err := n.write(epoch, next, "a", "b", "c", "d"); err != nil { // offsets 3 to 6
+			t.Fatal(err)
+		}
+		fsys = fsysAfterKill(t, fsys)
+		n.mustClose(t)
+		log, err := openTestLog(fsys, testDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := &testLog{f: log.f, start: 7}
+		if err := cut.f.Truncate(0); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range log.batches[5-keep:] {
+			if err := cut.appendBatches(b, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		core, lines := observer.New(zap.InfoLevel)
+		n, err = startNodeOn(fsys, cut, testVoter, zap.New(core))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if epoch, next := n.r.leads(0); epoch != 2 || next != 8 {
+			t.Fatalf("%d batches: epoch %d at %d", keep, epoch, next)
+		}
+		n.mustClose(t)
+		if lines.FilterMessageSnippet("another program").Len() > 0 {
+			t.Fatalf("%d batches: taken for another program's", keep)
+		}
 	}
 }
 
