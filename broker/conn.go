@@ -25,6 +25,7 @@ type conn struct {
 	frames frameReader
 	out    outgoing
 	client *string // last client id, shared by the requests that carry it again
+	call   api.Call
 
 	// idleSince is when the connection began to wait for a request or last got bytes of one, in
 	// Unix nanoseconds; 0 while a request is handled. Read by the idle sweep.
@@ -104,7 +105,7 @@ func (c *conn) handle(ctx context.Context, frame []byte) (err error) {
 	}
 	defer c.recycle(header.Key)
 	c.client = header.ClientID
-	call := api.Call{Header: header, Conn: &c.info, Received: time.Now()}
+	c.call = api.Call{Header: header, Conn: &c.info, Received: time.Now()}
 	row := c.server.row(c.info.Scope, header.Key)
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +114,7 @@ func (c *conn) handle(ctx context.Context, frame []byte) (err error) {
 			err = fmt.Errorf("%s version %d: internal error", row.Name, header.Version)
 		}
 	}()
-	reply, err := row.Handle(ctx, &call, req)
+	reply, err := row.Handle(ctx, &c.call, req)
 	if err != nil {
 		return fmt.Errorf("%s version %d: %w", row.Name, header.Version, err)
 	}

@@ -135,10 +135,16 @@ func (p *producing) append(t *metadata.Topic, in *kmsg.ProduceRequestTopicPartit
 		return err
 	}
 	out.BaseOffset, out.LogAppendTime, out.LogStartOffset = done.BaseOffset, done.LogAppendTime, done.LogStartOffset
-	if p.req.Acks == replication.AllReplicas {
+	if p.req.Acks == replication.AllReplicas && !replicated(part, done.AwaitOffset) {
 		p.waits = append(p.waits, produceWait{part, done.AwaitOffset, out})
 	}
 	return nil
+}
+
+// replicated says that all in-sync replicas have everything below offset already, as when there is one only.
+func replicated(part *replication.Partition, offset int64) bool {
+	log := part.Log()
+	return log != nil && log.HighWatermark() >= offset
 }
 
 func (p *producing) fail(t *metadata.Topic, out *kmsg.ProduceResponseTopicPartition, err error) {

@@ -33,7 +33,7 @@ type Conn struct {
 // ClientHost is the client's address as Kafka shows it: "/127.0.0.1".
 func (c *Conn) ClientHost() string { return "/" + c.Remote.Addr().Unmap().WithZone("").String() }
 
-// Call is one request's context.
+// Call is one request's context. It is the handler's until it returns; the connection uses it again.
 type Call struct {
 	Header   protocol.RequestHeader
 	Conn     *Conn
