@@ -420,3 +420,33 @@ func TestDirectories(t *testing.T) {
 	h.append(h.partition("u", 0), 1000)
 	fs.SetHook(nil)
 }
+
+// KIP-207: a new leader whose high watermark has not reached its epoch's start cannot say yet what is
+// latest, while what is below can be told.
+func TestOffsetNotAvailable(t *testing.T) {
+	h := newHarness(t)
+	h.publish(&msg.TopicRecord{Name: "t", TopicID: topicID(1)}, partition(topicID(1), 0, node, 0, []int32{node}, node, 2))
+	p := h.partition("t", 0)
+	h.append(p, 1000)
+	h.publish(change(topicID(1), 0, metadata.LeaderUnchanged, node, 2)) // the follower joins and stays silent
+	if _, err := p.Append(batch(2000), clientAppend); err != nil {
+		t.Fatal(err)
+	}
+	h.publish(change(topicID(1), 0, 2))
+	h.publish(change(topicID(1), 0, node))
+	f := func(timestamp int64, bound storage.Bound, offset int64, want protocol.ErrorCode) {
+		t.Helper()
+		got, err := p.ListOffset(timestamp, bound, AnyEpoch)
+		if got.Offset != offset || protocol.CodeOf(err) != want {
+			t.Errorf("%d: %+v, %v; want %d, %s", timestamp, got, err, offset, want)
+		}
+	}
+	f(LatestTimestamp, storage.HighWatermark, -1, protocol.OffsetNotAvailable)
+	f(LatestTimestamp, storage.LogEnd, 2, protocol.None)
+	f(1500, storage.HighWatermark, -1, protocol.OffsetNotAvailable)
+	f(1000, storage.HighWatermark, 0, protocol.None)
+	f(EarliestTimestamp, storage.HighWatermark, 0, protocol.None)
+	h.publish(change(topicID(1), 0, metadata.LeaderUnchanged, node))
+	f(LatestTimestamp, storage.HighWatermark, 2, protocol.None)
+	f(1500, storage.HighWatermark, 1, protocol.None)
+}
