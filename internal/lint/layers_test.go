@@ -23,6 +23,7 @@ var places = []place{
 	{pattern: "broker/api/fetchsession", layer: 1, pure: true},
 	{pattern: "broker/api", layer: 4},
 	{pattern: "broker/lifecycle", layer: 4},
+	{pattern: "broker/internal/testnode", layer: 5},
 	{pattern: "broker", layer: 4, beside: []string{"broker/api"}},
 	{pattern: "groupcoord/coordtest", layer: 3, beside: []string{"groupcoord"}},
 	{pattern: "controller/catalog", layer: 1, pure: true, beside: []string{"metadata"}},
