@@ -157,7 +157,9 @@ func (p *producing) fail(t *metadata.Topic, out *kmsg.ProduceResponseTopicPartit
 	out.ErrorMessage = protocol.MessageOf(err)
 	var rejected *record.Rejection
 	if errors.As(err, &rejected) {
-		out.ErrorMessage = &rejected.Message
+		if rejected.Message != "" { // Kafka says nothing about the batch as a whole
+			out.ErrorMessage = &rejected.Message
+		}
 		for _, r := range rejected.Records {
 			o := kmsg.NewProduceResponseTopicPartitionErrorRecord()
 			o.RelativeOffset, o.ErrorMessage = int32(r.Index), &r.Message
