@@ -211,7 +211,6 @@ func (n *node) publish(ctx context.Context) error {
 	}
 	life := n.life.Load()
 	life.Start()
-	n.storage.Start()
 	return life.AwaitUnfenced(ctx)
 }
 

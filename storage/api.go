@@ -55,6 +55,7 @@ type Read struct {
 	LastStableOffset int64
 	LogStartOffset   int64
 	LogEndOffset     int64
+	NextOffset       int64        // behind what was read; the offset asked for if nothing was
 	Aborted          []AbortedTxn // LastStable bound only; empty, not nil, if there are none
 }
 

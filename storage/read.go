@@ -72,7 +72,7 @@ func (v *view) limit(b Bound) int64 {
 func (l *Log) read(offset int64, maxBytes int, minOne bool, bound Bound) (Read, error) {
 	generation := l.marks.generation()
 	v := l.view()
-	r := Read{HighWatermark: v.highWatermark, LastStableOffset: v.stableOffset, LogStartOffset: v.start, LogEndOffset: v.end}
+	r := Read{HighWatermark: v.highWatermark, LastStableOffset: v.stableOffset, LogStartOffset: v.start, LogEndOffset: v.end, NextOffset: offset}
 	if bound == LastStable {
 		r.Aborted = []AbortedTxn{}
 	}
@@ -95,7 +95,7 @@ func (l *Log) read(offset int64, maxBytes int, minOne bool, bound Bound) (Read, 
 		if !answered {
 			continue // compaction left nothing of this segment from offset on
 		}
-		r.Slices, r.Size = []FileSlice{cut.slice}, cut.slice.Length
+		r.Slices, r.Size, r.NextOffset = []FileSlice{cut.slice}, cut.slice.Length, cut.next
 		l.markEnd(&v, i, cut, generation)
 		if bound == LastStable {
 			r.Aborted, err = v.aborted(i, offset, cut.next)

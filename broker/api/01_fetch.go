@@ -96,28 +96,34 @@ func (f *fetching) readUntil(ctx context.Context, deadline time.Time) {
 	limit := max(0, min(int(f.req.MaxBytes), int(f.h.Config().Broker().Int("fetch.max.bytes"))))
 	enough := min(int(f.req.MinBytes), limit)
 	for {
-		got, failed := f.read(limit)
-		if got >= enough || failed || len(f.interests) == 0 || !time.Now().Before(deadline) || ctx.Err() != nil {
+		ready, failed := f.read(limit)
+		if ready >= enough || failed || len(f.interests) == 0 || !time.Now().Before(deadline) || ctx.Err() != nil {
 			return
 		}
 		f.release()
-		if !f.park(ctx, deadline, enough-got) {
+		if !f.park(ctx, deadline, enough-ready) {
 			f.read(limit)
 			return
 		}
 	}
 }
 
-// read reads every partition once; what was read before must have been released. failed: a partition
-// gave an error, which the client is told at once.
-func (f *fetching) read(limit int) (got int, failed bool) {
+// read reads every partition once; what was read before must have been released. ready is what counts for
+// MinBytes: where there is more than was read, because of a limit or the end of a segment, as much as was
+// allowed. failed: a partition gave an error, which the client is told at once.
+func (f *fetching) read(limit int) (ready int, failed bool) {
+	got := 0
 	f.interests = f.interests[:0]
 	failed = f.failed
 	for i := range f.wants {
 		w := &f.wants[i]
 		w.out = noOffsets(w.code)
 		if w.code == protocol.None {
-			if err := f.readOne(w, limit-got, got == 0); err != nil {
+			more, err := f.readOne(w, limit-got, got == 0)
+			if ready += w.out.size; more {
+				ready += max(0, min(int(w.want.MaxBytes), limit-got)-w.out.size)
+			}
+			if err != nil {
 				w.out = noOffsets(protocol.CodeOf(err))
 				failed = true
 			}
@@ -126,12 +132,13 @@ func (f *fetching) read(limit int) (got int, failed bool) {
 		got += w.out.size
 		w.out.topic, w.out.topicID, w.out.partition = w.name, w.id, w.partition
 	}
-	return got, failed
+	return ready, failed
 }
 
-func (f *fetching) readOne(w *wanted, room int, first bool) error {
+// readOne says whether there is more than it read.
+func (f *fetching) readOne(w *wanted, room int, first bool) (more bool, err error) {
 	if f.req.Version < 10 && w.part.Config().CompressionType == "zstd" {
-		return protocol.UnsupportedCompressionType
+		return false, protocol.UnsupportedCompressionType
 	}
 	maxBytes := max(0, min(int(w.want.MaxBytes), room))
 	read, err := w.part.Fetch(replication.FetchOptions{
@@ -139,7 +146,7 @@ func (f *fetching) readOne(w *wanted, room int, first bool) error {
 		LeaderEpoch: w.want.LeaderEpoch, LastFetchedEpoch: w.want.LastEpoch,
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	o := &w.out
 	o.highWatermark, o.lastStableOffset, o.logStartOffset = read.HighWatermark, read.LastStableOffset, read.LogStartOffset
@@ -152,7 +159,7 @@ func (f *fetching) readOne(w *wanted, room int, first bool) error {
 		seen = read.LastStableOffset
 	}
 	f.interest(w.part, seen)
-	return nil
+	return read.Diverging == nil && read.NextOffset < seen, nil
 }
 
 // answer encodes what was read. In a session only what changed is sent.

@@ -106,7 +106,7 @@ func TestBadFrames(t *testing.T) {
 	t.Run("largest length is waited for", func(t *testing.T) {
 		c := connect(t)
 		c.c.Write(length(104857600))
-		c.c.Write(rawFrame(3, 1, 1)[4:])
+		c.c.Write(rawFrame(0, 9, 1)[4:])
 		if _, err := c.frame(300 * time.Millisecond); err == nil || !err.(net.Error).Timeout() {
 			t.Errorf("%v, want the server to wait", err)
 		}
