@@ -29,7 +29,7 @@ func (h *handlers) incrementalAlterConfigs(ctx context.Context, c *Call, req kms
 	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	if len(rest) > 0 {
 		r.Resources = rest
-		answer, err := h.controller(ctx, c, r, func(code protocol.ErrorCode) kmsg.Response { return refuseIncremental(r, code) })
+		answer, err := h.controller(ctx, c, r)
 		if err != nil {
 			return Reply{}, err
 		}
@@ -37,16 +37,6 @@ func (h *handlers) incrementalAlterConfigs(ctx context.Context, c *Call, req kms
 	}
 	resp.Resources = append(resp.Resources, own...)
 	return Body(resp), nil
-}
-
-func refuseIncremental(r *kmsg.IncrementalAlterConfigsRequest, code protocol.ErrorCode) kmsg.Response {
-	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
-	for _, in := range r.Resources {
-		o := kmsg.NewIncrementalAlterConfigsResponseResource()
-		o.ResourceType, o.ResourceName, o.ErrorCode = in.ResourceType, in.ResourceName, int16(code)
-		resp.Resources = append(resp.Resources, o)
-	}
-	return resp
 }
 
 func (h *handlers) alterLogger(in *kmsg.IncrementalAlterConfigsRequestResource, validateOnly bool) kmsg.IncrementalAlterConfigsResponseResource {

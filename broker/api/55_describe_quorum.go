@@ -4,18 +4,11 @@ import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/ottla/ottla/protocol"
 )
 
 // DescribeQuorum 0 to 2, answered by the controller.
 //
 //   - v1: fetch and caught-up times (KIP-836); v2: directory ids and listeners of the nodes (KIP-853).
 func (h *handlers) describeQuorum(ctx context.Context, c *Call, req kmsg.Request) (Reply, error) {
-	r := req.(*kmsg.DescribeQuorumRequest)
-	return h.forward(ctx, c, r, func(code protocol.ErrorCode) kmsg.Response {
-		resp := r.ResponseKind().(*kmsg.DescribeQuorumResponse)
-		resp.ErrorCode = int16(code)
-		return resp
-	})
+	return h.forward(ctx, c, req)
 }

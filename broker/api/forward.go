@@ -8,27 +8,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/zap"
 
+	"github.com/ottla/ottla/controller/catalog"
 	"github.com/ottla/ottla/protocol"
 )
 
 // forward lets the controller answer, and returns when what it did is in this broker's metadata and at work
 // here: a topic that was created can be produced to. Both within the request's timeout. Kafka does not
 // wait for the latter; see docs/DIVERGENCES.md.
-func (h *handlers) forward(ctx context.Context, c *Call, req kmsg.Request, refuse refusal) (Reply, error) {
-	resp, err := h.controller(ctx, c, req, refuse)
+func (h *handlers) forward(ctx context.Context, c *Call, req kmsg.Request) (Reply, error) {
+	resp, err := h.controller(ctx, c, req)
 	if err != nil {
 		return Reply{}, err
 	}
 	return Body(resp), nil
 }
 
-// refusal makes the response to a forwarded request that the controller did not answer: the code for
-// everything that was asked.
-type refusal func(protocol.ErrorCode) kmsg.Response
-
 // controller forwards a request. The error is for an end of the server only: whatever else goes wrong
 // is in the response.
-func (h *handlers) controller(ctx context.Context, c *Call, req kmsg.Request, refuse refusal) (kmsg.Response, error) {
+func (h *handlers) controller(ctx context.Context, c *Call, req kmsg.Request) (kmsg.Response, error) {
 	wait := timeoutOf(req)
 	if wait <= 0 {
 		wait = time.Duration(h.Config().Broker().Int("request.timeout.ms")) * time.Millisecond
@@ -41,10 +38,10 @@ func (h *handlers) controller(ctx context.Context, c *Call, req kmsg.Request, re
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, context.DeadlineExceeded):
-		return refuse(protocol.RequestTimedOut), nil
+		return catalog.Refuse(req, protocol.RequestTimedOut), nil
 	default:
 		h.Log.Warn("request to the controller", zap.String("api", kmsg.NameForKey(req.Key())), zap.Error(err))
-		return refuse(protocol.CodeOf(err)), nil
+		return catalog.Refuse(req, protocol.CodeOf(err)), nil
 	}
 	if err := h.AwaitMetadata(limited, offset); err != nil {
 		h.Log.Warn("what the controller did is not visible here yet", zap.String("api", kmsg.NameForKey(req.Key())), zap.Int64("offset", offset), zap.Error(err))
