@@ -52,16 +52,9 @@ func newLog(p *place, e *env, q *loadParams) *Log {
 // flush does that before it moves the recovery point.
 func makeLog(p *place, e *env, q *loadParams) (*Log, error) {
 	l := newLog(p, e, q)
-	if !q.topicID.IsZero() {
-		name := l.file(partitionMetadataFile)
-		if err := writeFile(l.fs, name+tmpSuffix, encodePartitionMetadata(q.topicID), false); err != nil {
-			return nil, err
-		}
-		if err := l.fs.Rename(name+tmpSuffix, name); err != nil {
-			return nil, err
-		}
+	if err := l.writeMetadata(); err != nil {
+		return nil, err
 	}
-	l.toSync.metadata = true
 	s, err := l.newSegment(q.logStart, time.Now().UnixMilli())
 	if err != nil {
 		return nil, err
@@ -70,6 +63,19 @@ func makeLog(p *place, e *env, q *loadParams) (*Log, error) {
 	l.begin([]*segment{s}, q.logStart, q.logStart, q.logStart)
 	l.recoveryPoint.Store(q.logStart)
 	return l, nil
+}
+
+// writeMetadata writes partition.metadata; the next flush, or the flusher, syncs it.
+func (l *Log) writeMetadata() error {
+	l.toSync.metadata = true
+	if l.topicID.IsZero() {
+		return nil
+	}
+	name := l.file(partitionMetadataFile)
+	if err := writeFile(l.fs, name+tmpSuffix, encodePartitionMetadata(l.topicID), false); err != nil {
+		return err
+	}
+	return l.fs.Rename(name+tmpSuffix, name)
 }
 
 // begin publishes a log that was made or loaded.
@@ -90,7 +96,7 @@ func loadLog(p *place, e *env, q *loadParams) (*Log, error) {
 		Log: newLog(p, e, q), clean: q.clean, recovery: q.recovery,
 		logStart: q.logStart, watermark: q.watermark, nowMs: time.Now().UnixMilli(),
 	}
-	for _, step := range []func() error{l.cleanUp, l.sortOut, l.loadEpochs, l.recover, l.findEnd, l.loadProducers} {
+	for _, step := range []func() error{l.cleanUp, l.identify, l.sortOut, l.loadEpochs, l.recover, l.findEnd, l.loadProducers} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("loading %s: %w", p.dir(), err)
 		}
@@ -144,6 +150,14 @@ func (l *loading) cleanUp() error {
 		return nil
 	}
 	return l.finishSwap(cleaned, swaps)
+}
+
+// identify writes partition.metadata if it is missing: the directory was half made.
+func (l *loading) identify() error {
+	if _, ok := l.files[partitionMetadataFile]; ok || l.topicID.IsZero() {
+		return nil
+	}
+	return l.writeMetadata()
 }
 
 // finishSwap: cleaned segments were all renamed to .swap, highest offset first, before
