@@ -24,6 +24,9 @@ type AppendResult struct {
 	storage.AppendInfo
 	// AwaitOffset is the high watermark at which all in-sync replicas have the batch.
 	AwaitOffset int64
+	// Replicated says that it is there already, as on a partition without followers: acks −1 can be
+	// answered without waiting.
+	Replicated bool
 }
 
 // Append checks the records of one partition as its topic's configuration says and appends them.
@@ -32,35 +35,37 @@ type AppendResult struct {
 // NOT_ENOUGH_REPLICAS (acks −1 only), KAFKA_STORAGE_ERROR and those of storage.Log.AppendAsLeader.
 // With acks −1 the answer is due when OnHighWatermark(AwaitOffset) calls back.
 func (p *Partition) Append(batches []byte, o AppendOptions) (AppendResult, error) {
-	info, due, err := p.append(batches, o, time.Now().UnixMilli())
+	r, due, err := p.append(batches, o, time.Now().UnixMilli())
 	due.call()
-	if err != nil {
-		return AppendResult{}, err
-	}
-	return AppendResult{info, info.LastOffset + 1}, nil
+	return r, err
 }
 
-func (p *Partition) append(batches []byte, o AppendOptions, now int64) (storage.AppendInfo, answers, error) {
+func (p *Partition) append(batches []byte, o AppendOptions, now int64) (r AppendResult, due answers, err error) {
 	p.roleMu.RLock()
 	defer p.roleMu.RUnlock()
 	log, err := p.lead(o.LeaderEpoch)
 	if err != nil {
-		return storage.AppendInfo{}, answers{}, err
+		return r, due, err
 	}
 	if o.Acks == AllReplicas && !p.enough() {
-		return storage.AppendInfo{}, answers{}, protocol.NotEnoughReplicas
+		return r, due, protocol.NotEnoughReplicas
 	}
 	rules := p.rules.Load().record
 	rules.RefuseZstd, rules.Internal = o.RefuseZstd, o.Origin != storage.Client
 	batch, _, err := record.Validate(batches, rules, now)
 	if err != nil {
-		return storage.AppendInfo{}, answers{}, err
+		return r, due, err
 	}
 	info, err := log.AppendAsLeader(batch, p.role.epoch, o.Origin, now)
-	if err != nil || info.Duplicate {
-		return info, answers{}, err
+	if err != nil {
+		return r, due, err
 	}
-	return info, p.advance(info.Bytes, now), nil
+	if !info.Duplicate {
+		due = p.advance(info.Bytes, now)
+	}
+	r = AppendResult{AppendInfo: info, AwaitOffset: info.LastOffset + 1}
+	r.Replicated = log.HighWatermark() >= r.AwaitOffset && p.enough()
+	return r, due, nil
 }
 
 // advance moves the high watermark as far as the in-sync replicas allow, wakes the readers, and

@@ -21,7 +21,7 @@ func TestAppendAndFetch(t *testing.T) {
 	}
 	first := h.append(p, 1000, 1001)
 	second := h.append(p, 1002)
-	if first.BaseOffset != 0 || first.AwaitOffset != 2 || second.BaseOffset != 2 || second.AwaitOffset != 3 || first.LogAppendTime != -1 {
+	if first.BaseOffset != 0 || first.AwaitOffset != 2 || !first.Replicated || second.BaseOffset != 2 || second.AwaitOffset != 3 || first.LogAppendTime != -1 {
 		t.Errorf("%+v, %+v", first, second)
 	}
 	answered := false

@@ -25,7 +25,9 @@ func TestAcksWaitForTheHighWatermark(t *testing.T) {
 	h := newHarness(t)
 	p := h.lagging("t", topicID(1))
 	for i := range int64(4) {
-		h.append(p, 1000+i)
+		if r := h.append(p, 1000+i); r.Replicated {
+			t.Errorf("%+v though the follower has nothing", r)
+		}
 	}
 	got := map[int64]error{}
 	await := func(offset int64) Ticket {
