@@ -182,7 +182,9 @@ func TestVerifiable(t *testing.T) {
 	createTopic(t, topic, 4)
 	first := startKafka(t, "verifiable-consumer", on("--topic", topic, "--group-id", group, "--session-timeout", "6000", "--reset-policy", "earliest")...)
 	second := startKafka(t, "verifiable-consumer", on("--topic", topic, "--group-id", group, "--session-timeout", "6000", "--reset-policy", "earliest")...)
-	out := kafka(t, "", "verifiable-producer", on("--topic", topic, "--max-messages", "20000", "--acks", "-1")...)
+	first.await(t, `"name":"partitions_assigned"`, 40*time.Second)
+	second.await(t, `"name":"partitions_assigned"`, 40*time.Second)
+	out := kafka(t, "", "verifiable-producer", on("--topic", topic, "--max-messages", "20000", "--repeating-keys", "100", "--acks", "-1")...)
 	acked := 0
 	for _, l := range lines(out) {
 		var e struct{ Name string }
