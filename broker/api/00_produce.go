@@ -89,7 +89,7 @@ func (p *producing) refusal() error {
 }
 
 func transactional(records []byte) bool {
-	return len(records) >= record.Overhead && record.Batch(records).Magic() == record.Magic2 && record.Batch(records).IsTransactional()
+	return len(records) >= record.HeaderSize && record.Batch(records).Magic() == record.Magic2 && record.Batch(records).IsTransactional()
 }
 
 func (p *producing) topic(in *kmsg.ProduceRequestTopic, out *kmsg.ProduceResponseTopic) {
