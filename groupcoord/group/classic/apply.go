@@ -51,13 +51,10 @@ func (gs *Groups) replace(g *Group, v *kmsg.GroupMetadataValue) {
 	for i := range v.Members {
 		x := &v.Members[i]
 		m := before[x.MemberID]
-		if m == nil {
+		if m == nil || !m.isStored(x, g.Protocol) {
 			m = gs.restore(x, g.Protocol)
 		}
-		m.Assignment = bytes.Clone(x.Assignment)
-		if m.Assignment == nil {
-			m.Assignment = []byte{}
-		}
+		m.Assignment = clone(x.Assignment)
 		g.add(m, g.Type)
 	}
 	g.Leader = leader
@@ -67,6 +64,13 @@ func (gs *Groups) replace(g *Group, v *kmsg.GroupMetadataValue) {
 	g.topics = g.subscribed()
 }
 
+// isStored says whether the member in memory is the one of the record: live it is, on load it may be its former self.
+func (m *Member) isStored(x *kmsg.GroupMetadataValueMember, chosen string) bool {
+	md := m.metadata(chosen)
+	return md != nil && bytes.Equal(md, x.Subscription) && m.Session.Milliseconds() == int64(x.SessionTimeoutMillis) &&
+		m.Rebalance.Milliseconds() == int64(x.RebalanceTimeoutMillis)
+}
+
 // restore makes a member of what the log knows of it.
 func (gs *Groups) restore(x *kmsg.GroupMetadataValueMember, chosen string) *Member {
 	gs.joins++
@@ -74,10 +78,13 @@ func (gs *Groups) restore(x *kmsg.GroupMetadataValueMember, chosen string) *Memb
 		ID: x.MemberID, Instance: deref(x.InstanceID), ClientID: x.ClientID, Host: x.ClientHost,
 		Rebalance: time.Duration(x.RebalanceTimeoutMillis) * time.Millisecond,
 		Session:   time.Duration(x.SessionTimeoutMillis) * time.Millisecond,
-		Protocols: []Protocol{{chosen, bytes.Clone(x.Subscription)}},
+		Protocols: []Protocol{{chosen, clone(x.Subscription)}},
 		order:     gs.joins,
 	}
 }
+
+// clone is a copy that is never nil: the request or log it came in is used again.
+func clone(b []byte) []byte { return append([]byte{}, b...) }
 
 // stored is the group as its record has it.
 func (g *Group) stored() *kmsg.GroupMetadataValue {

@@ -1,7 +1,6 @@
 package classic
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -40,7 +39,7 @@ func (gs *Groups) Join(c Call, req *kmsg.JoinGroupRequest) group.Outcome {
 		if p.Name == "" {
 			continue // could not be told from a group without a protocol
 		}
-		j.protocols = append(j.protocols, Protocol{p.Name, bytes.Clone(p.Metadata)})
+		j.protocols = append(j.protocols, Protocol{p.Name, clone(p.Metadata)})
 	}
 	j.decide()
 	return o

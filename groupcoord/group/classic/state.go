@@ -36,7 +36,7 @@ func (s State) String() string {
 // Protocol is one way of assigning that a member offers, with what it has to say under it.
 type Protocol struct {
 	Name     string
-	Metadata []byte
+	Metadata []byte // never nil
 }
 
 // Member of a group.
@@ -58,7 +58,7 @@ type Member struct {
 	syncing group.Token
 }
 
-// metadata is what the member says under a protocol.
+// metadata is what the member says under a protocol, nil if it does not offer it.
 func (m *Member) metadata(protocol string) []byte {
 	for _, p := range m.Protocols {
 		if p.Name == protocol {

@@ -1,7 +1,6 @@
 package classic
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -84,7 +83,7 @@ func (gs *Groups) assign(o *group.Outcome, g *Group, c Call, given []kmsg.SyncGr
 	generation := g.Generation
 	for _, m := range g.inOrder() {
 		if m.syncing != 0 {
-			o.Reply(takeSync(m), g.assigned(bytes.Clone(by[m.ID])))
+			o.Reply(takeSync(m), g.assigned(by[m.ID]))
 			// A session that ended while its member waited was passed over.
 			o.Arm(group.MemberTimer, g.ID, m.ID, c.Now.Add(m.Session))
 		}
@@ -102,9 +101,6 @@ func (gs *Groups) assign(o *group.Outcome, g *Group, c Call, given []kmsg.SyncGr
 func (g *Group) assigned(assignment []byte) *kmsg.SyncGroupResponse {
 	r := kmsg.NewPtrSyncGroupResponse()
 	r.ProtocolType, r.Protocol = stringOrNil(g.Type), stringOrNil(g.Protocol)
-	r.MemberAssignment = assignment
-	if assignment == nil {
-		r.MemberAssignment = []byte{}
-	}
+	r.MemberAssignment = clone(assignment)
 	return r
 }
