@@ -158,21 +158,22 @@ func (l *Log) flushByTime(now time.Time) bool {
 // flushQueued serves the flush queue. A log that fails takes its directory offline.
 func (m *Manager) flushQueued(ctx context.Context) {
 	for {
-		for l, k := m.flushes.next(); l != nil; l, k = m.flushes.next() {
-			if k&flushMetadata != 0 {
-				m.report("sync of "+partitionMetadataFile, l, l.syncMetadata())
-			}
-			if k&flushRolled != 0 {
-				m.report("flush", l, l.flushRolled())
-			}
-			if ctx.Err() != nil {
-				return
-			}
-		}
+		m.drainFlushes(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.flushes.wake:
+		}
+	}
+}
+
+func (m *Manager) drainFlushes(ctx context.Context) {
+	for l, k := m.flushes.next(); l != nil && ctx.Err() == nil; l, k = m.flushes.next() {
+		if k&flushMetadata != 0 {
+			m.report("sync of "+partitionMetadataFile, l, l.syncMetadata())
+		}
+		if k&flushRolled != 0 {
+			m.report("flush", l, l.flushRolled())
 		}
 	}
 }

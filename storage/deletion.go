@@ -47,28 +47,41 @@ func (l *Log) deleteLater(paths []string) {
 }
 
 // dropOldest deletes the first n segments; the log then starts at the next one, or
-// where it did if that is later. l.mu is held.
+// where it did if that is later. One after the other, each gone for good before the
+// next: whatever a crash leaves begins with a whole segment and has no hole. l.mu is
+// held.
 func (l *Log) dropOldest(n int) error {
 	list := l.vis.segments
+	if list[n].unlisted {
+		if err := l.fs.SyncDir(l.dir()); err != nil {
+			return l.failed("deleting segments", err)
+		}
+		list[n].unlisted = false
+	}
 	l.raiseStart(list[n].base)
 	l.setSegments(slices.Clone(list[n:]))
-	var paths []string
 	for _, s := range list[:n] {
-		if err := l.retire(s); err != nil {
+		if err := l.dropSegment(s); err != nil {
 			return l.failed("deleting a segment", err)
 		}
-		name := l.file(offsetName(s.base, snapshotSuffix))
-		ok, err := l.setAside(name)
-		if err != nil {
-			return l.failed("deleting a producer snapshot", err)
-		}
-		if ok {
-			paths = append(paths, name+deletedSuffix)
-		}
+	}
+	return nil
+}
+
+func (l *Log) dropSegment(s *segment) error {
+	if err := l.retire(s); err != nil {
+		return err
+	}
+	name := l.file(offsetName(s.base, snapshotSuffix))
+	ok, err := l.setAside(name)
+	if err != nil {
+		return err
+	}
+	if ok {
+		l.deleteLater([]string{name + deletedSuffix})
 		l.snapshots = slices.DeleteFunc(l.snapshots, func(o int64) bool { return o == s.base })
 	}
-	l.deleteLater(paths)
-	return nil
+	return l.fs.SyncDir(l.dir())
 }
 
 // raiseStart moves the log start up, if offset is above it. l.mu is held.

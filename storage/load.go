@@ -20,6 +20,7 @@ import (
 type loading struct {
 	*Log
 	clean     bool
+	sparse    bool  // compaction may have left gaps
 	recovery  int64 // recovery point asked for
 	logStart  int64 // of the checkpoint, 0 if it has none
 	watermark int64
@@ -35,6 +36,7 @@ type loadParams struct {
 	topicID   protocol.UUID
 	config    LogConfig
 	clean     bool
+	compacted bool // was, at some time
 	recovery  int64
 	logStart  int64
 	watermark int64
@@ -93,7 +95,7 @@ func (l *Log) begin(segments []*segment, start, end, watermark int64) {
 // taken at their word; else segments are recovered from the recovery point on.
 func loadLog(p *place, e *env, q *loadParams) (*Log, error) {
 	l := &loading{
-		Log: newLog(p, e, q), clean: q.clean, recovery: q.recovery,
+		Log: newLog(p, e, q), clean: q.clean, recovery: q.recovery, sparse: q.compacted || q.config.CleanupCompact,
 		logStart: q.logStart, watermark: q.watermark, nowMs: time.Now().UnixMilli(),
 	}
 	for _, step := range []func() error{l.cleanUp, l.identify, l.sortOut, l.loadEpochs, l.recover, l.findEnd, l.loadProducers} {

@@ -152,7 +152,9 @@ func (r *modelRun) lead(b record.Batch, o Origin) {
 	r.w.add(b)
 }
 
-func (r *modelRun) append() { r.lead(batch(1+r.rng.IntN(4), r.clock-r.rng.Int64N(200), r.rng.IntN(120)), Client) }
+func (r *modelRun) append() {
+	r.lead(batch(1+r.rng.IntN(4), r.clock-r.rng.Int64N(200), r.rng.IntN(120)), Client)
+}
 
 func (r *modelRun) produce() {
 	pid := r.rng.Int64N(3)
@@ -193,14 +195,17 @@ func (r *modelRun) mark() {
 	r.inTxn[pid] = false
 }
 
-// follow appends several batches, with gaps between them, as from a leader that compacts.
+// follow appends several batches; those of a compacted topic have gaps between them.
 func (r *modelRun) follow() {
 	var all []byte
 	var list []record.Batch
 	next := r.w.end
 	for range 1 + r.rng.IntN(4) {
 		o := record.NewOptions()
-		o.BaseOffset = next + r.rng.Int64N(3)
+		o.BaseOffset = next
+		if r.c.CleanupCompact {
+			o.BaseOffset += r.rng.Int64N(3)
+		}
 		o.PartitionLeaderEpoch = r.epoch
 		b := build(o, 1+r.rng.IntN(3), r.clock, r.rng.IntN(60))
 		next = b.LastOffset() + 1
@@ -274,6 +279,7 @@ func (r *modelRun) forgetProducers() {
 
 func (r *modelRun) truncateFully() {
 	to := r.w.end + r.rng.Int64N(3)
+	r.w.start = to
 	r.ok(r.l.TruncateFully(to))
 	r.w = twin{start: to, end: to, hw: to}
 	r.seq, r.inTxn = map[int64]int32{}, map[int64]bool{}
@@ -508,7 +514,7 @@ func runModel(t *testing.T, seed uint64, steps int) {
 		if seed%5 == 0 {
 			c.SegmentBytes = 4000
 		}
-		c.Preallocate = seed%7 == 0
+		c.Preallocate, c.CleanupCompact = seed%7 == 0, seed%2 == 0
 		r := &modelRun{t: t, rng: rand.New(rand.NewPCG(seed, 1)), fs: vfs.NewMem(), c: c, clock: t0, seq: map[int64]int32{}, inTxn: map[int64]bool{}}
 		r.l = open(t, r.fs, c, true, 0)
 		for range steps {

@@ -41,9 +41,15 @@ func (l *loading) recover() error {
 		if err != nil {
 			return err
 		}
-		if cut && i >= unclean && i+1 < len(l.segments) {
-			l.env.logger.Warn("deleting the segments after one that was cut", zap.Stringer("partition", l.tp),
-				zap.Int64("cut segment", s.base), zap.Int("deleted", len(l.segments)-i-1))
+		if i < unclean || i+1 == len(l.segments) {
+			continue
+		}
+		// A file whose length was lost ends at a whole batch, and still lacks some. Kafka goes
+		// on with the next segment then; we keep the log without a gap.
+		short := !l.sparse && l.producers.end != l.segments[i+1].base
+		if cut || short {
+			l.env.logger.Warn("deleting the segments after one that lost its end", zap.Stringer("partition", l.tp),
+				zap.Int64("segment", s.base), zap.Int64("its end", l.producers.end), zap.Int("deleted", len(l.segments)-i-1))
 			if err := l.discard(i + 1); err != nil {
 				return err
 			}
