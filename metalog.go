@@ -48,7 +48,7 @@ func (n *node) openMetadata(context.Context) error {
 	}
 	n.controller = controller.New(n.controllerOptions(dir))
 	o := quorum.Options{
-		Self: n.voter(), FS: n.files, Dir: dir, Log: n.metadataLog, Listener: metadataLink{n.loader, n.controller},
+		Self: n.voter(), StaticVoters: len(n.o.Config.Voters) > 0, FS: n.files, Dir: dir, Log: n.metadataLog, Listener: metadataLink{n.loader, n.controller},
 		Fault: n.fault, Logger: n.log.Named("quorum"),
 	}
 	if n.o.Memory {

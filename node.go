@@ -113,6 +113,7 @@ func (n *node) openStorage(context.Context) error {
 // dirFailed is told of a log directory that went offline. With the last one the node ends.
 func (n *node) dirFailed(d storage.DirState) {
 	n.log.Error("A log directory has failed and is offline", zap.String("directory", d.Path), zap.Error(d.Err))
+	n.partitions.DirFailed(d.ID, d.Err)
 	if l := n.life.Load(); l != nil {
 		l.Kick()
 	}
