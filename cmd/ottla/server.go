@@ -108,7 +108,6 @@ func server(args []string, stdout, stderr io.Writer) int {
 	for _, w := range warnings {
 		log.Warn(w)
 	}
-	leanMemory()
 	return serve(ottla.Options{Config: static, Memory: f.memory, Logger: log, LogLevel: &level}, log, stderr)
 }
 
