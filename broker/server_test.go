@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -191,14 +192,29 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleConnection shows what a connection costs that has been used and waits.
+// BenchmarkIdleConnection shows what a connection costs in memory that has been used and waits.
 func BenchmarkIdleConnection(b *testing.B) {
 	n, addr := startNode(b, b.TempDir())
 	n.CreateTopic("t", 1)
+	const conns = 500
 	for b.Loop() {
-		c := dial(b, addr)
-		c.send(fetchFrame("t", 0, -1))
-		c.recv()
+		before := used()
+		for range conns {
+			c := dial(b, addr)
+			c.send(produceFrame("t", -1, recordBatch(100_000)))
+			c.recv()
+			c.send(fetchFrame("t", 0, 0))
+			c.recv()
+		}
+		b.ReportMetric(float64(used()-before)/conns, "B/conn")
 	}
-	b.ReportAllocs()
+}
+
+// used is heap and stacks after a collection, this process's clients included.
+func used() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
 }
