@@ -223,6 +223,8 @@ func (j journal) Append(epoch int32, base int64, entries []entry) (int64, error)
 }
 
 // OnCommit is called by the life that was loaded last: the shard has one at a time.
-func (j journal) OnCommit(end int64, done func(error)) { j.s.quorum.OnCommit(j.s.epoch.Load(), end, done) }
+func (j journal) OnCommit(end int64, done func(error)) {
+	j.s.quorum.OnCommit(j.s.epoch.Load(), end, done)
+}
 
 var _ rsm.Log[entry] = journal{}

@@ -42,12 +42,14 @@ type Catalog struct {
 	sessions map[int32]*session
 }
 
-// New makes a catalog from the image of everything below next, at the start of a leadership.
+// New makes a catalog from the image of everything below next, at the start of a leadership. Brokers that are not fenced
+// get a new session, all but the one in the controller's own process: it has not registered yet, and whoever
+// registered under its id before is gone.
 func New(o Options, image *metadata.Image, epoch int32, next int64, now time.Time) *Catalog {
 	c := &Catalog{o: o, image: image, next: next, epoch: epoch, sessions: map[int32]*session{}}
 	for b := range image.Brokers() {
 		c.sessions[b.ID] = newSession(b.Epoch)
-		if !b.Fenced {
+		if !b.Fenced && b.ID != o.NodeID {
 			c.sessions[b.ID].contact = now
 		}
 	}
