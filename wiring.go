@@ -147,9 +147,7 @@ func (n *node) brokerOptions() broker.Options {
 		MaxRequestBytes:       int(v.Int("socket.request.max.bytes")),
 		QueuedRequestBytesMax: v.Long("queued.max.request.bytes"),
 		IdleTimeout:           millis(v.Long("connections.max.idle.ms")),
-		MaxConnections:        int(v.Int("max.connections")),
-		MaxConnectionsPerIP:   int(v.Int("max.connections.per.ip")),
-		PerIPOverrides:        perIP(v.List("max.connections.per.ip.overrides")),
+		Limits:                connectionLimits(v),
 		SendBufferBytes:       int(v.Int("socket.send.buffer.bytes")),
 		ReceiveBufferBytes:    int(v.Int("socket.receive.buffer.bytes")),
 	}
@@ -161,6 +159,14 @@ func (n *node) brokerOptions() broker.Options {
 		o.Listeners = append(o.Listeners, broker.Listener{Name: l.Name, Scope: scope, Host: l.Host, Port: l.Port})
 	}
 	return o
+}
+
+func connectionLimits(v config.Values) broker.Limits {
+	return broker.Limits{
+		Connections: int(v.Int("max.connections")),
+		PerIP:       int(v.Int("max.connections.per.ip")),
+		Overrides:   perIP(strings.Split(v.String("max.connections.per.ip.overrides"), ",")),
+	}
 }
 
 // perIP reads max.connections.per.ip.overrides: host:count.

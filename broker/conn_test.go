@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -51,6 +52,9 @@ func startTCP(t testing.TB, o Options) *testServer {
 	o.Logger = zap.New(core)
 	if o.Listeners == nil {
 		o.Listeners = []Listener{{Name: "PLAINTEXT", Scope: protocol.ScopeBroker, Host: "127.0.0.1"}}
+	}
+	if o.Limits.Connections == 0 && o.Limits.PerIP == 0 {
+		o.Limits = Limits{Connections: -1, PerIP: -1}
 	}
 	s := New(o)
 	if err := s.Listen(context.Background()); err != nil {
@@ -426,7 +430,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 }
 
 func TestConnectionLimits(t *testing.T) {
-	s := startTCP(t, Options{MaxConnectionsPerIP: 2, Rows: testRows(t, nil)})
+	s := startTCP(t, Options{Limits: Limits{Connections: -1, PerIP: 2}, Rows: testRows(t, nil)})
 	ask := func(c client) error {
 		c.SetDeadline(time.Now().Add(2 * time.Second))
 		if _, err := c.Write(frame(kmsg.NewPtrMetadataRequest(), 1, 1)); err != nil {
@@ -451,8 +455,32 @@ func TestConnectionLimits(t *testing.T) {
 	t.Fatal("no room after a connection left")
 }
 
+// Limits change while the server runs; an address may have its own, and 0 keeps everybody out.
+func TestLimitsChange(t *testing.T) {
+	l := newLimits(Limits{Connections: -1, PerIP: 0, Overrides: map[netip.Addr]int{netip.MustParseAddr("10.0.0.1"): 1}})
+	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	if !l.enter("L", a) || l.enter("L", a) || l.enter("L", b) {
+		t.Error("only 10.0.0.1 has a place, one")
+	}
+	l.set(Limits{Connections: 1, PerIP: -1})
+	if !l.enter("L", b) {
+		t.Error("addresses have no limit any more")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan bool, 1)
+	go func() { done <- l.waitForRoom(ctx, "L", 0) }()
+	l.set(Limits{Connections: 3, PerIP: -1})
+	if !<-done {
+		t.Error("no room for a third")
+	}
+	cancel()
+	if l.waitForRoom(ctx, "L", 1) {
+		t.Error("the listener is full, and the server stops")
+	}
+}
+
 func TestFullListenerAcceptsLater(t *testing.T) {
-	s := startTCP(t, Options{MaxConnections: 1, Rows: testRows(t, nil)})
+	s := startTCP(t, Options{Limits: Limits{Connections: 1, PerIP: -1}, Rows: testRows(t, nil)})
 	a := dial(t, s.addr)
 	a.send(frame(kmsg.NewPtrMetadataRequest(), 1, 1))
 	a.recv()

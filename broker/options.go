@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"net/netip"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,14 +15,12 @@ type Options struct {
 	Rows      []api.Row // of api.Table
 	Logger    *zap.Logger
 
-	MaxRequestBytes       int                // socket.request.max.bytes
-	QueuedRequestBytesMax int64              // queued.max.request.bytes; 0 or less: no limit
-	IdleTimeout           time.Duration      // connections.max.idle.ms; 0: never
-	MaxConnections        int                // max.connections
-	MaxConnectionsPerIP   int                // max.connections.per.ip
-	PerIPOverrides        map[netip.Addr]int // max.connections.per.ip.overrides
-	SendBufferBytes       int                // socket.send.buffer.bytes; 0 or less: the system's choice
-	ReceiveBufferBytes    int                // socket.receive.buffer.bytes; 0 or less: the system's choice
+	MaxRequestBytes       int           // socket.request.max.bytes
+	QueuedRequestBytesMax int64         // queued.max.request.bytes; 0 or less: no limit
+	IdleTimeout           time.Duration // connections.max.idle.ms; 0: never
+	Limits                Limits        // of connections
+	SendBufferBytes       int           // socket.send.buffer.bytes; 0 or less: the system's choice
+	ReceiveBufferBytes    int           // socket.receive.buffer.bytes; 0 or less: the system's choice
 }
 
 // Listener is one entry of listeners=.

@@ -46,7 +46,7 @@ func New(o Options) *Server {
 		options: o,
 		log:     o.Logger,
 		permits: newPermits(o.QueuedRequestBytesMax),
-		limits:  newLimits(o),
+		limits:  newLimits(o.Limits),
 		conns:   make(map[*conn]struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -104,6 +104,9 @@ func (s *Server) Port(name string) int {
 	}
 	return 0
 }
+
+// SetLimits changes how many connections there may be.
+func (s *Server) SetLimits(l Limits) { s.limits.set(l) }
 
 // Serve begins to accept on the listeners of that kind. It does not block.
 func (s *Server) Serve(scope protocol.Scope) {
