@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +87,25 @@ func TestJavaDouble(t *testing.T) {
 		9999999: "9999999.0", 0.001: "0.001", 0.0001: "1.0E-4", math.Inf(1): "Infinity", math.Inf(-1): "-Infinity", 1e300: "1.0E300"} {
 		if got := javaDouble(v, 64); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+}
+
+// Golden orders of the keys "k.name0", "k.name7", ... from a java.util.HashMap that just fits its table or just does not.
+func TestHashOrder(t *testing.T) {
+	for _, want := range [][]int{
+		{63, 56, 77, 21, 0, 42, 49, 14, 35, 7, 70, 28},
+		{49, 14, 35, 28, 63, 84, 56, 77, 21, 0, 42, 7, 70},
+		{49, 161, 140, 28, 63, 154, 84, 133, 21, 112, 42, 119, 14, 35, 56, 147, 77, 126, 98, 0, 168, 105, 7, 70, 91},
+	} {
+		var names, golden []string
+		for i, n := range want {
+			names = append(names, fmt.Sprintf("k.name%d", i*7))
+			golden = append(golden, fmt.Sprintf("k.name%d", n))
+		}
+		hashOrder(names, func(s string) string { return s })
+		if !slices.Equal(names, golden) {
+			t.Errorf("got %v, want %v", names, golden)
 		}
 	}
 }

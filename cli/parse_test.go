@@ -91,11 +91,11 @@ func TestParseReplicaAssignment(t *testing.T) {
 }
 
 func TestTopicConfigs(t *testing.T) {
-	got, err := topicConfigs([]string{"a=1", "b = 2", "a=3"})
-	if err != nil || len(got) != 2 || got[0].Name != "b" || *got[0].Value != "2" || got[1].Name != "a" || *got[1].Value != "3" {
+	got, err := topicConfigs([]string{"retention.ms=1", "segment.ms = 2", "retention.ms=3"})
+	if err != nil || len(got) != 2 || got[0].Name != "segment.ms" || *got[0].Value != "2" || got[1].Name != "retention.ms" || *got[1].Value != "3" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, s := range []string{"a", "a=", "a=b=c"} {
+	for _, s := range []string{"retention.ms", "retention.ms=", "retention.ms=b=c", "foo=1"} {
 		if _, err := topicConfigs([]string{s}); err == nil {
 			t.Errorf("%q is understood", s)
 		}

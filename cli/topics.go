@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla/ottla/config"
+	"github.com/ottla/ottla/protocol"
 )
 
 const topicCommand = "org.apache.kafka.tools.TopicCommand"
@@ -253,7 +254,7 @@ func createTopic(e *env, c *cluster, p *parsed) error {
 	}
 	for _, r := range resp.Topics {
 		err := coded(r.ErrorCode, r.ErrorMessage)
-		if codeOf(err) == 36 && p.has("if-not-exists") {
+		if codeOf(err) == protocol.TopicAlreadyExists && p.has("if-not-exists") {
 			return nil
 		}
 		if err != nil {
@@ -278,6 +279,9 @@ func topicConfigs(args []string) ([]kmsg.CreateTopicsRequestTopicConfig, error) 
 			return nil, illegalArgument(`requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".`)
 		}
 		c := kmsg.NewCreateTopicsRequestTopicConfig()
+		if name := strings.TrimSpace(kv[0]); config.Find(config.ScopeTopic, name) == nil {
+			return nil, &brokerError{protocol.InvalidConfig, "Unknown topic config name: " + name}
+		}
 		c.Name, c.Value = strings.TrimSpace(kv[0]), kmsg.StringPtr(strings.TrimSpace(kv[1]))
 		configs = slices.DeleteFunc(configs, func(o kmsg.CreateTopicsRequestTopicConfig) bool { return o.Name == c.Name })
 		configs = append(configs, c)

@@ -147,6 +147,7 @@ func printTopic(e *env, p *parsed, t topicInfo, configs []kmsg.DescribeConfigsRe
 	filtered := p.hasAny("under-replicated-partitions", "unavailable-partitions", "under-min-isr-partitions", "at-min-isr-partitions")
 	var own []string
 	minISR := 1
+	hashOrder(configs, func(c kmsg.DescribeConfigsResponseResourceConfig) string { return c.Name })
 	for _, c := range configs {
 		value := "null"
 		if c.Value != nil {
