@@ -38,7 +38,9 @@ A property that is no setting is named in a warning. **Support** says what becom
 - *yes*: as Kafka does it.
 - *no effect*: accepted and described, but it tunes something that does not exist here. A value other than the default is named in a warning.
 - *not yet*: accepted, checked and described; what it governs is not built. A value other than the default is named in a warning.
-- *refused*: a value other than the default stops the start with the reason.
+- *refused*: a value other than the default stops the start with the reason. Settings of TLS, SASL and tokens are named in a
+  warning instead: a listener that needs them is not opened, and stops the start only where no other one serves clients, controllers or brokers.
+  An authorizer stops the start unless ` + "`super.users`" + ` allows ` + "`User:ANONYMOUS`" + `, which is every client here, everything anyway.
 
 **Changes**: *start* only in the file; *broker* also while running, for one broker; *cluster* also for all brokers.
 Without a file the server is one node in both roles with clients at localhost:9092, data in ./ottla-data, one replica of the internal

@@ -59,7 +59,7 @@ func Load(p Properties) (*Static, []string, error) {
 	l := &loader{static: &Static{}, set: make(map[string]string, len(p)), lines: make(map[string]int, len(p))}
 	l.static.set = l.set
 	l.merge(p)
-	for _, step := range []func() error{l.values, l.identity, l.quorum, l.listeners, l.dirs, l.cross, l.unsupported} {
+	for _, step := range []func() error{l.values, l.identity, l.quorum, l.listeners, l.dirs, l.cross, l.security, l.unsupported} {
 		if err := step(); err != nil {
 			return nil, l.warnings, err
 		}
@@ -108,8 +108,10 @@ func (l *loader) values() error {
 			l.warn("%s is ignored: %s", name, goneWhy(name))
 		case k == nil:
 			unknown = append(unknown, name)
-		case k.Support != Refused && !k.Allows(value):
-			return fmt.Errorf("%s=%s%s: allowed is %s", name, value, l.where(name), k.allowed())
+		case (k.Support != Refused || k.insecure()) && !k.Allows(value):
+			return fmt.Errorf("%s=%s%s: allowed is %s", name, k.shown(value), l.where(name), k.allowed())
+		case k.insecure() || name == "authorizer.class.name":
+			// security says whether it matters
 		case k.Support == Refused && k.changed(value):
 			return fmt.Errorf("%s=%s%s is not supported: %s", name, k.shown(value), l.where(name), k.Why)
 		case (k.Support == Irrelevant || k.Support == Pending) && k.changed(value):
@@ -195,14 +197,6 @@ func (l *loader) dirs() error {
 
 // unsupported refuses what the settings, each of which is fine, ask for together.
 func (l *loader) unsupported() error {
-	for _, x := range l.static.Listeners {
-		switch x.SecurityProtocol {
-		case "SSL":
-			return fmt.Errorf("listeners=%s: %s has security protocol %s, and %s", l.text("listeners"), x.Name, x.SecurityProtocol, whyTLS)
-		case "SASL_PLAINTEXT", "SASL_SSL":
-			return fmt.Errorf("listeners=%s: %s has security protocol %s, and %s", l.text("listeners"), x.Name, x.SecurityProtocol, whySASL)
-		}
-	}
 	if r := l.static.Roles; !r.Broker || !r.Controller {
 		return fmt.Errorf("process.roles=%s is not supported: %s, so that a node has both roles, broker,controller", l.set["process.roles"], whyCluster)
 	}

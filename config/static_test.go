@@ -37,7 +37,6 @@ var stricter = map[string]string{
 	"listeners=PLAINTEXT://:-1,CONTROLLER://:9093":    "port from 0 to 65535",
 	"listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PLAINTEXT:SSL": "TLS is not built",
 	"remote.log.storage.system.enable=true":                                                 "tiered storage",
-	"sasl.enabled.mechanisms=PLAIN":                                                         "SASL is not built",
 	"replica.selector.class=foo.Bar":                                                        "Java classes",
 	"security.providers=x":                                                                  "Java classes",
 }
@@ -99,7 +98,6 @@ func TestLoadErrors(t *testing.T) {
 		"auto.create.topics.enable=yes":               "auto.create.topics.enable=yes: allowed is true or false",
 		"compression.type=foo":                        "compression.type=foo: allowed is one of uncompressed, zstd, lz4, snappy, gzip, producer",
 		"log.cleaner.min.cleanable.ratio=2":           "log.cleaner.min.cleanable.ratio=2: allowed is a number from 0 to 1",
-		"ssl.keystore.password=hunter2":               "ssl.keystore.password=[hidden] is not supported: TLS is not built yet",
 		"authorizer.class.name=a.B":                   "authorizer.class.name=a.B is not supported: authorisation is not built yet",
 		"ottla.log.level=loud":                        "ottla.log.level=loud: allowed is one of debug, info, warn, error",
 		"replica.lag.time.max.ms=100":                 "replica.fetch.wait.max.ms=500: allowed with replica.lag.time.max.ms=100 is at most 100",
@@ -129,6 +127,7 @@ func TestLoadWarnings(t *testing.T) {
 		"num.io.threads=8":              "",
 		"log.retention.hours=2":         "",
 		"socket.send.buffer.bytes=4096": "",
+		"ssl.keystore.password=hunter2": "Without effect, since TLS, SASL and delegation tokens are not built yet: ssl.keystore.password",
 	} {
 		_, warnings, err := Load(change([]string{set}))
 		if err != nil {
@@ -141,6 +140,43 @@ func TestLoadWarnings(t *testing.T) {
 	_, warnings, _ := Load(Properties{{"a", "1", 3}, {"a", "2", 9}, {"a", "3", 0}})
 	if len(warnings) == 0 || warnings[0] != "a is set on lines 3 and 9; the later one counts" {
 		t.Error(warnings)
+	}
+}
+
+// A file that asks for security loads where nothing is left open by leaving that out.
+func TestLoadSecurity(t *testing.T) {
+	const mapped = "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,TLS:SSL,CONTROLLER:PLAINTEXT"
+	const three = "listeners=PLAINTEXT://:9092,SASL://:9094,TLS://:9095,CONTROLLER://:9093"
+	const standard = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+	s, warnings, err := Load(change([]string{mapped, three, standard, "super.users=User:admin; User:ANONYMOUS", "sasl.enabled.mechanisms=PLAIN"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Listeners) != 2 || s.Listener("PLAINTEXT") == nil || s.Listener("CONTROLLER") == nil {
+		t.Errorf("bound: %+v", s.Listeners)
+	}
+	want := []string{"super.users is ignored: authorisation is not built yet",
+		"Listeners that are not opened: SASL (SASL is not built yet), TLS (TLS is not built yet)",
+		"Without effect, since TLS, SASL and delegation tokens are not built yet: sasl.enabled.mechanisms",
+		"authorizer.class.name has no effect: clients are User:ANONYMOUS, which super.users allows everything"}
+	if !slices.Equal(warnings, want) {
+		t.Errorf("%q", warnings)
+	}
+	for _, c := range []struct {
+		set []string
+		err string
+	}{
+		{[]string{standard}, "is not supported: authorisation is not built yet"},
+		{[]string{standard, "super.users=User:admin"}, "is not supported: authorisation is not built yet"},
+		{[]string{"authorizer.class.name=a.B", "super.users=User:ANONYMOUS"}, "is not supported: authorisation is not built yet"},
+		{[]string{mapped, three, "inter.broker.listener.name=SASL"}, "SASL has security protocol SASL_PLAINTEXT, and SASL is not built yet"},
+		{[]string{mapped, "listeners=TLS://:9092,CONTROLLER://:9093", "inter.broker.listener.name=TLS"}, "TLS has security protocol SSL, and TLS is not built yet"},
+		{[]string{mapped, three, "advertised.listeners=SASL://h:9094", "inter.broker.listener.name=SASL"}, "SASL is not built yet"},
+		{[]string{"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:SSL"}, "CONTROLLER has security protocol SSL"},
+	} {
+		if _, _, err := Load(change(c.set)); err == nil || !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%q: %v, want %s", c.set, err, c.err)
+		}
 	}
 }
 
