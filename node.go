@@ -16,6 +16,7 @@ import (
 	"github.com/ottla/ottla/broker"
 	"github.com/ottla/ottla/broker/api"
 	"github.com/ottla/ottla/broker/lifecycle"
+	"github.com/ottla/ottla/config"
 	"github.com/ottla/ottla/controller"
 	"github.com/ottla/ottla/groupcoord"
 	"github.com/ottla/ottla/internal/vfs"
@@ -66,10 +67,16 @@ func newNode(o Options, fault func(error)) (*node, error) {
 		return nil, err
 	}
 	n.clusterID = id
+	n.settings.changed = n.reconfigure
 	if fresh && !o.Memory {
 		n.log.Info("Formatting new log directories", zap.Strings("log.dirs", o.Config.LogDirs), zap.String("cluster", id))
 	}
 	return n, nil
+}
+
+// reconfigure applies dynamic broker settings that something made at start took a copy of.
+func (n *node) reconfigure(v config.Values) {
+	n.server.SetLimits(connectionLimits(v, n.log))
 }
 
 // start brings the subsystems up in the order in which they need each other: the

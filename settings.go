@@ -16,6 +16,8 @@ type settings struct {
 	node   int32
 	layers atomic.Pointer[config.Layers]
 	groups atomic.Pointer[groupcoord.Config] // derived, since every group request asks
+	// changed is told of new values, on the publishing goroutine; what follows the image itself needs no telling.
+	changed func(config.Values)
 }
 
 func newSettings(c *config.Static) *settings {
@@ -48,6 +50,7 @@ func (s *settings) Publish(d *metadata.Delta, i *metadata.Image) error {
 	own := metadata.BrokerConfig(s.node)
 	if changed := d.Configs(); slices.Contains(changed, metadata.AllBrokers) || slices.Contains(changed, own) {
 		s.set(config.Layers{Static: s.current().Static, Default: i.Config(metadata.AllBrokers), Own: i.Config(own)})
+		s.changed(s.broker())
 	}
 	return nil
 }

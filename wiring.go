@@ -1,11 +1,13 @@
 package ottla
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"strconv"
-	"strings"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/ottla/ottla/broker"
 	"github.com/ottla/ottla/broker/api"
@@ -147,7 +149,7 @@ func (n *node) brokerOptions() broker.Options {
 		MaxRequestBytes:       int(v.Int("socket.request.max.bytes")),
 		QueuedRequestBytesMax: v.Long("queued.max.request.bytes"),
 		IdleTimeout:           millis(v.Long("connections.max.idle.ms")),
-		Limits:                connectionLimits(v),
+		Limits:                connectionLimits(v, n.log),
 		SendBufferBytes:       int(v.Int("socket.send.buffer.bytes")),
 		ReceiveBufferBytes:    int(v.Int("socket.receive.buffer.bytes")),
 	}
@@ -156,34 +158,36 @@ func (n *node) brokerOptions() broker.Options {
 		if l.Controller {
 			scope = protocol.ScopeController
 		}
-		o.Listeners = append(o.Listeners, broker.Listener{Name: l.Name, Scope: scope, Host: l.Host, Port: l.Port})
+		most := 0
+		if text, ok := v.OfListener(l.Name, "max.connections"); ok {
+			most, _ = strconv.Atoi(text) // checked by config
+		}
+		o.Listeners = append(o.Listeners, broker.Listener{Name: l.Name, Scope: scope, Host: l.Host, Port: l.Port, MaxConnections: most})
 	}
 	return o
 }
 
-func connectionLimits(v config.Values) broker.Limits {
-	return broker.Limits{
-		Connections: int(v.Int("max.connections")),
-		PerIP:       int(v.Int("max.connections.per.ip")),
-		Overrides:   perIP(strings.Split(v.String("max.connections.per.ip.overrides"), ",")),
+// connectionLimits are how many connections there may be. Host names of overrides are looked up now, as Kafka does.
+func connectionLimits(v config.Values, log *zap.Logger) broker.Limits {
+	limits := broker.Limits{
+		Connections: int(v.Int("max.connections")), PerIP: int(v.Int("max.connections.per.ip")), Overrides: map[netip.Addr]int{},
 	}
-}
-
-// perIP reads max.connections.per.ip.overrides: host:count.
-func perIP(list []string) map[netip.Addr]int {
-	out := map[netip.Addr]int{}
-	for _, e := range list {
-		i := strings.LastIndexByte(e, ':')
-		if i < 0 {
-			continue // refused by config
+	overrides, err := config.ParseConnectionOverrides(v.String("max.connections.per.ip.overrides"))
+	if err != nil {
+		log.Warn("Overrides of connections per address are ignored", zap.Error(err))
+	}
+	for host, count := range overrides {
+		ips, err := net.LookupIP(host)
+		if err != nil {
+			log.Warn("No address for a host of max.connections.per.ip.overrides", zap.String("host", host), zap.Error(err))
 		}
-		addr, err := netip.ParseAddr(e[:i])
-		count, err2 := strconv.Atoi(e[i+1:])
-		if err == nil && err2 == nil {
-			out[addr] = count
+		for _, ip := range ips {
+			if a, ok := netip.AddrFromSlice(ip); ok {
+				limits.Overrides[a.Unmap()] = int(count)
+			}
 		}
 	}
-	return out
+	return limits
 }
 
 func (n *node) deps() *api.Deps {
