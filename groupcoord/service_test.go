@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -328,11 +329,12 @@ func TestExpiry(t *testing.T) {
 		j := b.join("members", "", 3)
 		b.sync("members", j.MemberID, 1, "x")
 		b.commitAs("members", j.MemberID, 1, "t", 0, 1)
-		live := true
+		var live atomic.Bool
+		live.Store(true)
 		go func() {
-			for live {
+			for live.Load() {
 				time.Sleep(3 * time.Second)
-				if live {
+				if live.Load() {
 					b.beat("members", j.MemberID, 1)
 				}
 			}
@@ -346,7 +348,7 @@ func TestExpiry(t *testing.T) {
 		time.Sleep(48 * time.Hour)
 		got, _ := b.fetch("members")
 		eq(t, "with members, never", got, "t-0=1 ")
-		live = false
+		live.Store(false)
 		time.Sleep(23 * time.Hour)
 		eq(t, "left", b.state("members"), "Empty")
 		time.Sleep(2 * time.Hour)
