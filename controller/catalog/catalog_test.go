@@ -197,14 +197,14 @@ func (k *cluster) wrong(image *metadata.Image, p *metadata.Partition) string {
 	switch {
 	case len(p.Replicas) == 0 || len(p.Directories) != len(p.Replicas):
 		return "replicas and directories"
-	case !containsAll(p.Replicas, all) || !containsAll(p.Replicas, p.LastKnownELR):
-		return "a member of ISR or ELR that is no replica"
+	case !containsAll(p.Replicas, p.ISR): // a replica that was moved away may stay eligible, as in Kafka; nobody elects it
+		return "a member of the ISR that is no replica"
 	case len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all):
 		return "ISR and ELR overlap"
 	case p.Leader != metadata.NoLeader && !slices.Contains(p.ISR, p.Leader):
 		return "the leader is not in the ISR"
-	case p.Leader != metadata.NoLeader && !image.Broker(p.Leader).Active():
-		return "the leader is not active"
+	case p.Leader != metadata.NoLeader && (image.Broker(p.Leader) == nil || image.Broker(p.Leader).Fenced):
+		return "the leader is fenced" // one that said it would stop and then goes on may lead again, as in Kafka
 	case !containsAll(p.Replicas, p.Adding) || !containsAll(p.Replicas, p.Removing):
 		return "reassignment"
 	}

@@ -178,8 +178,11 @@ func (c *change) leader() (id int32, unclean bool) {
 	if i := slices.IndexFunc(order, c.valid); i >= 0 {
 		return order[i], false
 	}
-	if c.elrOn && len(c.elr)+len(c.isr) == 0 && len(c.p.LastKnownELR) == 1 && c.mayLead(c.p.LastKnownELR[0]) {
-		return c.p.LastKnownELR[0], true
+	if c.elrOn && len(c.elr)+len(c.isr) == 0 && len(c.p.LastKnownELR) == 1 {
+		// Kafka elects it even when it is no replica any more.
+		if last := c.p.LastKnownELR[0]; c.mayLead(last) && slices.Contains(c.replicas, last) {
+			return last, true
+		}
 	}
 	if c.election == electUnclean {
 		if i := slices.IndexFunc(order, c.mayLead); i >= 0 {
