@@ -60,7 +60,7 @@ func brokerAPIVersions(e *env, p *parsed) error {
 			e.printf("ERROR: %s\n", err)
 			continue
 		}
-		e.println(formatAPIVersions(keys, protocol.ScopeBroker))
+		e.println(formatAPIVersions(keys))
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ func (c *cluster) apiVersions(b *kgo.Broker) ([]kmsg.ApiVersionsResponseApiKey, 
 }
 
 // formatAPIVersions lists what a node answers, in the order of the keys, with the newest version that Kafka 4.4 can
-// use, and what Kafka 4.4 knows on listeners of that kind but the node does not answer.
-func formatAPIVersions(node []kmsg.ApiVersionsResponseApiKey, kind protocol.Scope) string {
+// use, and what brokers of Kafka 4.4 answer but the node does not.
+func formatAPIVersions(node []kmsg.ApiVersionsResponseApiKey) string {
 	lines := map[int16]string{}
 	for _, k := range node {
 		lines[k.ApiKey] = formatAPIVersion(k)
 	}
 	for _, a := range protocol.APIs() {
-		if _, ok := lines[a.Key]; !ok && a.Listeners&kind != 0 {
+		if _, ok := lines[a.Key]; !ok && a.Listeners&protocol.ScopeBroker != 0 {
 			lines[a.Key] = fmt.Sprintf("%s(%d): UNSUPPORTED", a.Name, a.Key)
 		}
 	}

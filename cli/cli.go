@@ -49,12 +49,17 @@ type tool struct {
 func tools() []tool {
 	return []tool{
 		{"broker-api-versions", runBrokerAPIVersions},
+		{"cluster", runCluster},
 		{"configs", runConfigs},
 		{"console-consumer", runConsoleConsumer},
 		{"console-producer", runConsoleProducer},
 		{"consumer-groups", runConsumerGroups},
 		{"delete-records", runDeleteRecords},
+		{"features", runFeatures},
 		{"get-offsets", runGetOffsets},
+		{"groups", runGroups},
+		{"log-dirs", runLogDirs},
+		{"metadata-quorum", runMetadataQuorum},
 		{"topics", runTopics},
 	}
 }

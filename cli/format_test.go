@@ -227,7 +227,7 @@ func TestFormatAPIVersions(t *testing.T) {
 	text := formatAPIVersions([]kmsg.ApiVersionsResponseApiKey{
 		{ApiKey: 3, MinVersion: 0, MaxVersion: 99}, {ApiKey: 0, MinVersion: 0, MaxVersion: 9}, {ApiKey: 47},
 		{ApiKey: 900, MinVersion: 1, MaxVersion: 2}, {ApiKey: 16, MinVersion: 70, MaxVersion: 71},
-	}, protocol.ScopeBroker)
+	})
 	for _, want := range []string{"(\n\tProduce(0): 0 to 9 [usable: 9],\n\tFetch(1): UNSUPPORTED,\n", "\tMetadata(3): 0 to 99 [usable: 13],\n",
 		"\tListGroups(16): 70 to 71 [unusable: node too new],\n", "\tOffsetDelete(47): 0 [usable: 0],\n", ",\n\tUNKNOWN(900): 1 to 2\n)"} {
 		if !strings.Contains(text, want) {

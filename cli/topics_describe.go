@@ -98,7 +98,7 @@ func topicByID(c *cluster, p *parsed, id protocol.UUID) ([]topicInfo, error) {
 func parseTopicID(s string) (protocol.UUID, error) {
 	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
 	if err != nil || len(s) > 24 {
-		return protocol.UUID{}, illegalArgument("Input string `%s` is not the base64 text of a topic id", s)
+		return protocol.UUID{}, illegalArgument("Input string `%s` is not the base64 text of an id", s)
 	}
 	if len(b) != len(protocol.UUID{}) {
 		return protocol.UUID{}, illegalArgument(
