@@ -48,6 +48,9 @@ func (c *conn) serve(ctx context.Context) {
 		}
 		if err != nil {
 			c.logClose(err)
+			if !errors.Is(err, errClosed) && !c.server.stopping.Load() {
+				c.out.abandon() // a client that only closed its side still gets its answers
+			}
 			return
 		}
 	}

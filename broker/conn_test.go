@@ -320,6 +320,56 @@ func TestDelayedAnswersKeepTheirOrder(t *testing.T) {
 	}
 }
 
+// An answer that is delayed for ever holds up neither Close nor, once its time is over, Shutdown; a client
+// that closed its side only still gets it.
+func TestDelayedAnswersAtTheEnd(t *testing.T) {
+	start := func(t *testing.T) (*testServer, chan kmsg.Response, client) {
+		later, asked := make(chan kmsg.Response, 1), make(chan struct{})
+		s := startTCP(t, Options{Rows: testRows(t, map[int16]api.Handler{
+			protocol.Produce: func(context.Context, *api.Call, kmsg.Request) (api.Reply, error) {
+				close(asked)
+				return api.Later(later), nil
+			},
+		})})
+		c := dial(t, s.addr)
+		c.send(frame(kmsg.NewPtrProduceRequest(), 9, 1))
+		<-asked
+		return s, later, c
+	}
+	t.Run("close", func(t *testing.T) {
+		s, _, _ := start(t)
+		s.Close()
+	})
+	t.Run("shutdown", func(t *testing.T) {
+		s, _, _ := start(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+	t.Run("shutdown waits", func(t *testing.T) {
+		s, later, c := start(t)
+		time.AfterFunc(20*time.Millisecond, func() { later <- kmsg.NewPtrProduceRequest().ResponseKind() })
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if id, _ := c.recv(); id != 1 {
+			t.Error(id)
+		}
+	})
+	t.Run("half close", func(t *testing.T) {
+		_, later, c := start(t)
+		if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		later <- kmsg.NewPtrProduceRequest().ResponseKind()
+		if id, _ := c.recv(); id != 1 {
+			t.Error(id)
+		}
+	})
+}
+
 func TestPanicClosesOneConnection(t *testing.T) {
 	s := startTCP(t, Options{Rows: testRows(t, map[int16]api.Handler{
 		protocol.Heartbeat: func(context.Context, *api.Call, kmsg.Request) (api.Reply, error) { panic("oh") },

@@ -31,6 +31,8 @@ type outgoing struct {
 	delayed []answer  // oldest first; the writer goroutine is at the first
 	writing bool      // the writer goroutine runs
 	err     error     // why nothing more can be written
+	gone    bool      // abandon was called
+	quit    chan struct{}
 }
 
 type answer struct {
@@ -82,19 +84,23 @@ func (o *outgoing) enqueue(a answer) error {
 	o.delayed = append(o.delayed, a)
 	if !o.writing {
 		o.writing = true
-		go o.drain()
+		o.quit = make(chan struct{})
+		if o.gone {
+			close(o.quit)
+		}
+		go o.drain(o.quit)
 	}
 	return nil
 }
 
 // drain is the writer goroutine: it ends when nothing is delayed any more.
-func (o *outgoing) drain() {
+func (o *outgoing) drain(quit <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.delayed) > 0 {
 		a, failed := o.delayed[0], o.err
 		o.mu.Unlock()
-		err := o.resolve(a, failed)
+		err := o.resolve(a, failed, quit)
 		o.mu.Lock()
 		if err != nil && o.err == nil {
 			o.err = err
@@ -109,16 +115,31 @@ func (o *outgoing) drain() {
 	o.changed.Broadcast()
 }
 
-func (o *outgoing) resolve(a answer, failed error) error {
+func (o *outgoing) resolve(a answer, failed error, quit <-chan struct{}) error {
 	if failed != nil {
 		discard(a)
 		return failed
 	}
 	if later := a.reply.Later(); later != nil {
-		resp, ok := <-later
-		return o.deliver(a.header, resp, ok)
+		select {
+		case resp, ok := <-later:
+			return o.deliver(a.header, resp, ok)
+		case <-quit:
+			return net.ErrClosed
+		}
 	}
 	return o.write(a.header, a.reply)
+}
+
+// abandon closes the connection and gives up on delayed answers: there is nobody to read them.
+func (o *outgoing) abandon() {
+	o.mu.Lock()
+	if !o.gone && o.quit != nil {
+		close(o.quit)
+	}
+	o.gone = true
+	o.mu.Unlock()
+	o.conn.Close()
 }
 
 // finish waits until nothing is delayed any more, so that all files are given back.

@@ -178,7 +178,7 @@ func (s *Server) closeIdle(before int64) {
 	for c := range s.conns {
 		if since := c.idleSince.Load(); since != 0 && since <= before {
 			s.log.Debug("closing idle connection", zap.Stringer("client", c.info.Remote))
-			c.net.Close()
+			c.out.abandon()
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (s *Server) stop() {
 	for c := range s.conns {
 		// Ends a read that waits for a request; a request in progress finishes and then sees stopping.
 		if err := c.net.SetReadDeadline(time.Unix(1, 0)); err != nil {
-			c.net.Close()
+			c.out.abandon()
 		}
 	}
 }
@@ -235,6 +235,6 @@ func (s *Server) closeConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.net.Close()
+		c.out.abandon()
 	}
 }

@@ -37,7 +37,11 @@ import (
 //
 //	group.initial.rebalance.delay.ms=0 group.min.session.timeout.ms=300 offsets.topic.num.partitions=4
 //
-// and run the tests with OTTLA_RECORD_FROM=host:port. It needs nothing else.
+// and run the tests with OTTLA_RECORD_FROM=host:port; for the tests with limits, another one that has
+//
+//	group.initial.rebalance.delay.ms=1000 group.max.size=3 offsets.retention.minutes=1 offsets.retention.check.interval.ms=10000
+//
+// instead of the first, as OTTLA_RECORD_LIMITS_FROM.
 
 // session runs one scenario against a server and writes down what was said.
 type session struct {
@@ -273,10 +277,22 @@ func (s *session) topicName(id [16]byte) string {
 
 // golden runs a scenario against our handlers and compares with what Kafka said; with OTTLA_RECORD_FROM it asks Kafka.
 func golden(t *testing.T, name string, scenario func(s *session)) {
+	goldenWith(t, name, goldenConfig(), "OTTLA_RECORD_FROM", scenario)
+}
+
+func goldenConfig() groupcoord.Config {
+	return groupcoord.Config{
+		Classic:           classic.Config{SessionMin: 300 * time.Millisecond, SessionMax: 30 * time.Minute, MaxSize: 1 << 30},
+		OffsetsPartitions: 4, OffsetsRetention: 7 * 24 * time.Hour, RetentionCheckInterval: 10 * time.Minute,
+		MetadataMax: 4096, CommitTimeout: 5 * time.Second, LoadBuffer: 1 << 20,
+	}
+}
+
+func goldenWith(t *testing.T, name string, c groupcoord.Config, from string, scenario func(s *session)) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join("testdata", "groups", name+".txt")
-		if addr := os.Getenv("OTTLA_RECORD_FROM"); addr != "" {
+		if addr := os.Getenv(from); addr != "" {
 			k := newKafka(t, addr)
 			s := newSession(t, k, fmt.Sprintf("-%011x", time.Now().UnixNano()&(1<<44-1)))
 			k.prepare(s)
@@ -287,7 +303,7 @@ func golden(t *testing.T, name string, scenario func(s *session)) {
 		want, err := os.ReadFile(path)
 		must(t, err)
 		synctest.Test(t, func(t *testing.T) {
-			own := newOwn(t)
+			own := newOwn(t, c)
 			s := newSession(t, own, "-00000000own") // as long as the tag at Kafka
 			s.names[string(goldenTopicID[:])] = "id(t)"
 			own.create(s.name("t"), 2)
@@ -349,15 +365,10 @@ type own struct {
 	logs   [4]*coordtest.Log
 }
 
-func newOwn(t *testing.T) *own {
+func newOwn(t *testing.T, c groupcoord.Config) *own {
 	o := &own{}
 	for i := range o.logs {
 		o.logs[i] = coordtest.NewLog(0)
-	}
-	c := groupcoord.Config{
-		Classic:           classic.Config{SessionMin: 300 * time.Millisecond, SessionMax: 30 * time.Minute, MaxSize: 1 << 30},
-		OffsetsPartitions: 4, OffsetsRetention: 7 * 24 * time.Hour, RetentionCheckInterval: 10 * time.Minute,
-		MetadataMax: 4096, CommitTimeout: 5 * time.Second, LoadBuffer: 1 << 20,
 	}
 	o.groups = groupcoord.New(groupcoord.Options{
 		Config:     func() groupcoord.Config { return c },

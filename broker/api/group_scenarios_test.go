@@ -102,9 +102,14 @@ func (m *member) until(code int16) {
 }
 
 func (m *member) leave(version int16, others ...kmsg.LeaveGroupRequestMember) {
+	m.leaveFrom(m.conn, version, others...)
+}
+
+// leaveFrom leaves over another connection: the member's own may be waiting.
+func (m *member) leaveFrom(conn string, version int16, others ...kmsg.LeaveGroupRequestMember) {
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Group, req.MemberID, req.Members = m.group, m.id, others
-	m.s.call(m.conn, version, req)
+	m.s.call(conn, version, req)
 }
 
 func (m *member) commit(topic string, partition int32, offset int64) {
