@@ -19,10 +19,13 @@ import (
 // DescribeGroup describes one group. One that does not exist is "Dead"; version 6 adds an error (KIP-1043).
 func (s *Service) DescribeGroup(ctx context.Context, version int16, id string) kmsg.DescribeGroupsResponseGroup {
 	r, err := do(ctx, s, id, func(m *machine, _ time.Time) (kmsg.DescribeGroupsResponseGroup, group.Outcome) {
+		if m.others.Get(id) != nil {
+			return deadGroup(version, id, fmt.Sprintf("Group %s is not a classic group.", id)), group.Outcome{}
+		}
 		if g := m.groups.Get(id); g != nil {
 			return g.Describe(), group.Outcome{}
 		}
-		return deadGroup(version, id), group.Outcome{}
+		return deadGroup(version, id, fmt.Sprintf("Group %s not found.", id)), group.Outcome{}
 	})
 	if err != nil {
 		r = kmsg.NewDescribeGroupsResponseGroup()
@@ -31,11 +34,10 @@ func (s *Service) DescribeGroup(ctx context.Context, version int16, id string) k
 	return r
 }
 
-func deadGroup(version int16, id string) kmsg.DescribeGroupsResponseGroup {
+func deadGroup(version int16, id, message string) kmsg.DescribeGroupsResponseGroup {
 	r := kmsg.NewDescribeGroupsResponseGroup()
 	r.Group, r.State = id, classic.Dead.String()
 	if version >= 6 {
-		message := fmt.Sprintf("Group %s not found.", id)
 		r.ErrorCode, r.ErrorMessage = int16(protocol.GroupIDNotFound), &message
 	}
 	return r
@@ -68,6 +70,11 @@ func (s *Service) ListGroups(ctx context.Context, req *kmsg.ListGroupsRequest) *
 func list(m *machine, req *kmsg.ListGroupsRequest) []kmsg.ListGroupsResponseGroup {
 	var out []kmsg.ListGroupsResponseGroup
 	for g := range m.groups.All {
+		if l, ok := g.Listed(req.StatesFilter, req.TypesFilter); ok && m.others.Get(g.ID) == nil {
+			out = append(out, l)
+		}
+	}
+	for _, g := range m.others.All() {
 		if l, ok := g.Listed(req.StatesFilter, req.TypesFilter); ok {
 			out = append(out, l)
 		}
@@ -79,6 +86,16 @@ func list(m *machine, req *kmsg.ListGroupsRequest) []kmsg.ListGroupsResponseGrou
 // DeleteGroup deletes an empty group and its offsets.
 func (s *Service) DeleteGroup(ctx context.Context, id string) protocol.ErrorCode {
 	code, err := do(ctx, s, id, func(m *machine, _ time.Time) (protocol.ErrorCode, group.Outcome) {
+		if g := m.others.Get(id); g != nil {
+			if code := g.CheckDelete(); code != protocol.None {
+				return code, group.Outcome{}
+			}
+			records := append(m.offsets.DeleteAll(id), g.Tombstones()...)
+			if m.groups.Get(id) != nil { // which its offsets have made
+				records = append(records, group.MetadataTombstone(id))
+			}
+			return protocol.None, group.Outcome{Records: records}
+		}
 		g := m.groups.Get(id)
 		if g == nil {
 			return protocol.GroupIDNotFound, group.Outcome{}

@@ -8,6 +8,7 @@ import (
 	"github.com/ottla/ottla/groupcoord/group"
 	"github.com/ottla/ottla/groupcoord/group/classic"
 	"github.com/ottla/ottla/groupcoord/group/offsets"
+	"github.com/ottla/ottla/groupcoord/group/other"
 	"github.com/ottla/ottla/rsm"
 )
 
@@ -17,6 +18,9 @@ type machine struct {
 	logger  *zap.Logger
 	groups  *classic.Groups
 	offsets *offsets.Store
+	// others are the groups of kinds that are not built. One that is in there is none of groups, which may have
+	// an empty group of its name as soon as it has offsets.
+	others  *other.Groups
 	unknown map[int16]bool // record ids that were warned of
 	// deliver turns an outcome into the state machine's, with the replies going to this shard's parked requests.
 	deliver func(group.Outcome) rsm.Outcome[group.Record]
@@ -25,6 +29,7 @@ type machine struct {
 func newMachine(config func() Config, logger *zap.Logger, deliver func(group.Outcome) rsm.Outcome[group.Record]) *machine {
 	return &machine{
 		config: config, logger: logger, deliver: deliver, groups: classic.NewGroups(), offsets: offsets.NewStore(),
+		others: other.NewGroups(),
 	}
 }
 
@@ -46,7 +51,7 @@ func (m *machine) Apply(offset int64, r group.Record) error {
 		m.offsets.Apply(offset, r.ProducerID, *p.Offset, p.Committed)
 	case p.Group != nil:
 		m.groups.Apply(*p.Group, p.Metadata)
-	default:
+	case !m.others.Apply(r):
 		m.skip(p.Unknown)
 	}
 	return nil
@@ -65,7 +70,22 @@ func (m *machine) skip(id int16) {
 		zap.Int16("record", id))
 }
 
+// nameOthers says once which groups are kept only.
+func (m *machine) nameOthers() {
+	const most = 20
+	var names []string
+	all := m.others.All()
+	for _, g := range all[:min(most, len(all))] {
+		names = append(names, g.ID+" ("+string(g.Kind)+")")
+	}
+	if len(all) > 0 {
+		m.logger.Warn("Groups of kinds that are not built yet are kept as they are; their offsets are served",
+			zap.Int("groups", len(all)), zap.Strings("among them", names))
+	}
+}
+
 func (m *machine) loaded(now time.Time) group.Outcome {
+	m.nameOthers()
 	c := m.config()
 	o := m.groups.Loaded(now, c.Classic)
 	o.Arm(group.CleanupTimer, "", "", now.Add(c.RetentionCheckInterval))
@@ -89,9 +109,12 @@ func (m *machine) cleanup(now time.Time) group.Outcome {
 	c := m.config()
 	o := group.Outcome{Divisible: true}
 	for g := range m.groups.All {
+		if m.others.Get(g.ID) != nil {
+			continue // its offsets age by rules that are not built
+		}
 		records, empty := m.offsets.Expire(now, c.OffsetsRetention, g.ID, g)
 		o.Records = append(o.Records, records...)
-		if empty && g.State == classic.Empty {
+		if empty && g.Deserted() {
 			o.Records = append(o.Records, group.MetadataTombstone(g.ID))
 		}
 	}

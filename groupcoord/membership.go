@@ -19,7 +19,7 @@ func (s *Service) JoinGroup(ctx context.Context, c Client, req *kmsg.JoinGroupRe
 	if err == nil {
 		unique := uuid.NewString()
 		a, err = parked(ctx, s, req.Group, func(m *machine, now time.Time, t group.Token) group.Outcome {
-			return m.groups.Join(classic.Call{
+			return m.join(classic.Call{
 				Now: now, Config: m.config().Classic, ClientID: c.ID, Host: c.Host, Unique: unique, Token: t,
 			}, req)
 		})
@@ -30,6 +30,24 @@ func (s *Service) JoinGroup(ctx context.Context, c Client, req *kmsg.JoinGroupRe
 		return r
 	}
 	return a.response.(*kmsg.JoinGroupResponse)
+}
+
+// join lets a member in. A group of another kind becomes a classic one if it is empty.
+func (m *machine) join(c classic.Call, req *kmsg.JoinGroupRequest) group.Outcome {
+	g := m.others.Get(req.Group)
+	if g == nil {
+		return m.groups.Join(c, req)
+	}
+	if !g.Yields() {
+		var o group.Outcome
+		r := kmsg.NewPtrJoinGroupResponse()
+		r.ErrorCode, r.Generation = int16(protocol.InconsistentGroupProtocol), -1
+		o.Reply(c.Token, r)
+		return o
+	}
+	o := m.groups.Join(c, req)
+	o.Records = append(g.Tombstones(), o.Records...)
+	return o
 }
 
 // SyncGroup waits until the leader's assignments are committed.

@@ -39,6 +39,9 @@ func (s *Service) OffsetCommit(ctx context.Context, req *kmsg.OffsetCommitReques
 }
 
 func (m *machine) checkCommit(req *kmsg.OffsetCommitRequest) protocol.ErrorCode {
+	if g := m.others.Get(req.Group); g != nil {
+		return g.CheckCommit(req.MemberID, req.Generation)
+	}
 	g := m.groups.Get(req.Group)
 	switch {
 	case g != nil:
@@ -75,12 +78,11 @@ func (s *Service) OffsetDelete(ctx context.Context, req *kmsg.OffsetDeleteReques
 		return refuseDelete(protocol.CodeOf(err))
 	}
 	r, err := do(ctx, s, req.Group, func(m *machine, _ time.Time) (*kmsg.OffsetDeleteResponse, group.Outcome) {
-		code := protocol.GroupIDNotFound
-		g := m.groups.Get(req.Group)
-		if g != nil {
-			code = g.CheckDeleteOffsets()
+		g := m.holder(req.Group)
+		if g == nil {
+			return refuseDelete(protocol.GroupIDNotFound), group.Outcome{}
 		}
-		if code != protocol.None {
+		if code := g.CheckDeleteOffsets(); code != protocol.None {
 			return refuseDelete(code), group.Outcome{}
 		}
 		o, r := m.offsets.Delete(req, g.Subscribes)
@@ -90,6 +92,23 @@ func (s *Service) OffsetDelete(ctx context.Context, req *kmsg.OffsetDeleteReques
 		return refuseDelete(codeOf(err))
 	}
 	return r
+}
+
+// holder is a group as far as it has a say in the deletion of its offsets.
+type holder interface {
+	CheckDeleteOffsets() protocol.ErrorCode
+	Subscribes(topic string) bool
+}
+
+// holder finds the group of whatever kind, or nil.
+func (m *machine) holder(id string) holder {
+	if g := m.others.Get(id); g != nil {
+		return g
+	}
+	if g := m.groups.Get(id); g != nil {
+		return g
+	}
+	return nil
 }
 
 func refuseDelete(code protocol.ErrorCode) *kmsg.OffsetDeleteResponse {

@@ -93,6 +93,9 @@ func (g *Group) CheckDelete() protocol.ErrorCode {
 	return protocol.NonEmptyGroup
 }
 
+// Deserted says that nobody is in the group or about to be: without offsets it can go.
+func (g *Group) Deserted() bool { return g.State == Empty && len(g.pending) == 0 }
+
 // CheckDeleteOffsets says whether single offsets may be deleted: of consumers, those of topics nobody reads.
 func (g *Group) CheckDeleteOffsets() protocol.ErrorCode {
 	switch {

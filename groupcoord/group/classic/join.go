@@ -119,7 +119,7 @@ func (j *join) hasRoom() bool {
 	case PreparingRebalance:
 		return m != nil && m.joining != 0 || g.awaiting < j.Config.MaxSize
 	case CompletingRebalance, Stable:
-		return m != nil || g.pending[j.req.MemberID] || len(g.members)+len(g.pending) < j.Config.MaxSize
+		return m != nil || len(g.members) < j.Config.MaxSize
 	default:
 		return true
 	}

@@ -1,0 +1,89 @@
+package other
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/ottla/ottla/groupcoord/group"
+	"github.com/ottla/ottla/protocol"
+)
+
+// key of a record: id, group, and for some kinds a member.
+func key(id int16, names ...string) []byte {
+	b := binary.BigEndian.AppendUint16(nil, uint16(id))
+	for _, n := range names {
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(n))), n...)
+	}
+	return b
+}
+
+func put(gs *Groups, k []byte) bool {
+	return gs.Apply(group.Record{Key: k, Value: []byte{0, 0}})
+}
+
+func drop(gs *Groups, k []byte) bool { return gs.Apply(group.Record{Key: k}) }
+
+func eq[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestLife(t *testing.T) {
+	gs := NewGroups()
+	for _, k := range [][]byte{key(3, "g"), key(5, "g", "m1"), key(5, "g", "m2"), key(5, "g", "m1"), key(6, "g"), key(16, "g", ".*")} {
+		eq(t, "known", put(gs, k), true)
+	}
+	put(gs, key(11, "s"))
+	put(gs, key(17, "w"))
+	g := gs.Get("g")
+	eq(t, "members", g.members, 2)
+	eq(t, "kinds", string(gs.Get("g").Kind+gs.Get("s").Kind+gs.Get("w").Kind), "consumersharestreams")
+	eq(t, "delete with members", g.CheckDelete(), protocol.NonEmptyGroup)
+	eq(t, "commit by a stranger", g.CheckCommit("", -1), protocol.UnknownMemberID)
+	eq(t, "subscribes", g.Subscribes("t"), true)
+	eq(t, "yields", g.Yields(), false)
+
+	drop(gs, key(5, "g", "m1"))
+	drop(gs, key(5, "g", "m1"))
+	drop(gs, key(5, "g", "m2"))
+	eq(t, "empty", g.Empty(), true)
+	eq(t, "delete", g.CheckDelete(), protocol.None)
+	eq(t, "commit without a group", g.CheckCommit("", -1), protocol.None)
+	eq(t, "commit of a generation", g.CheckCommit("m", 3), protocol.UnknownMemberID)
+	eq(t, "yields", g.Yields(), true)
+	eq(t, "share groups do not", gs.Get("s").Yields(), false)
+	eq(t, "commit in a share group", gs.Get("s").CheckCommit("", -1), protocol.GroupIDNotFound)
+	eq(t, "delete a share group", gs.Get("s").CheckDelete(), protocol.UnsupportedVersion)
+
+	rs := g.Tombstones()
+	eq(t, "tombstones", len(rs), 3)
+	for _, r := range rs {
+		eq(t, "value", r.Value == nil && r.ProducerID == group.NoProducer, true)
+		gs.Apply(r)
+	}
+	eq(t, "gone", gs.Get("g") == nil, true)
+	eq(t, "left", len(gs.All()), 2)
+}
+
+func TestListed(t *testing.T) {
+	gs := NewGroups()
+	put(gs, key(17, "w"))
+	put(gs, key(19, "w", "m"))
+	l, ok := gs.Get("w").Listed(nil, []string{"Streams"})
+	eq(t, "passes", ok, true)
+	eq(t, "line", l.Group+" "+l.ProtocolType+" "+l.GroupState+" "+l.GroupType, "w streams Stable streams")
+	_, ok = gs.Get("w").Listed([]string{"empty"}, nil)
+	eq(t, "state", ok, false)
+	_, ok = gs.Get("w").Listed(nil, []string{"classic"})
+	eq(t, "type", ok, false)
+}
+
+func TestNotOurs(t *testing.T) {
+	gs := NewGroups()
+	for _, k := range [][]byte{nil, {0}, key(1, "g", "t"), key(2, "g"), key(9, "g"), key(24, "g"), key(3), {0, 3, 0, 9, 'g'}, {0xff, 0xff, 0, 0}} {
+		eq(t, "taken", put(gs, k), false)
+	}
+	eq(t, "groups", len(gs.All()), 0)
+}
