@@ -171,10 +171,13 @@ func (n *node) listen(ctx context.Context) error {
 // register makes the broker known and starts its heartbeats. It is fenced until
 // the partitions are there.
 func (n *node) register(ctx context.Context) error {
+	if err := n.loader.Await(ctx, n.committed()); err != nil {
+		return err
+	}
 	v := n.settings.broker()
 	life := lifecycle.New(lifecycle.Options{
 		NodeID: n.o.Config.NodeID, ClusterID: n.clusterID, Incarnation: protocol.NewUUID(),
-		Listeners: n.advertised(false), Features: n.features(), Rack: v.String("broker.rack"),
+		Listeners: n.advertised(false), Features: n.registeredFeatures(n.loader.Current()), Rack: v.String("broker.rack"),
 		LogDirs: n.dirIDs(), PreviousEpoch: n.storage.LoadedCleanEpoch(), Do: n.askController,
 		MetadataOffset:    func() int64 { return n.loader.Current().Offset },
 		OfflineDirs:       n.offlineDirs,
@@ -227,6 +230,7 @@ func (n *node) serve(ctx context.Context) error {
 	if err := n.loader.Await(ctx, n.committed()); err != nil {
 		return err
 	}
+	n.nameUnserved()
 	n.server.Serve(protocol.ScopeController)
 	n.server.Serve(protocol.ScopeBroker)
 	n.onStop(n.server.Shutdown) // clients first

@@ -36,3 +36,16 @@ func SupportedMetadataVersion() VersionRange {
 func SupportedKRaftVersion() VersionRange {
 	return VersionRange{Feature: KRaftVersion, Min: 0, Max: 1}
 }
+
+// kafkaFeatures are the highest levels of the optional features in Kafka 4.4.
+var kafkaFeatures = [...]Level{{ELRVersion, 1}, {GroupVersion, 1}, {ShareVersion, 2}, {StreamsVersion, 1}, {TransactionVersion, 2}}
+
+// KafkaSupports reports whether a cluster of Kafka 4.4 can be finalised at that level of an optional feature.
+func KafkaSupports(feature string, level int16) bool {
+	for _, f := range kafkaFeatures {
+		if f.Feature == feature {
+			return 0 <= level && level <= f.Level
+		}
+	}
+	return false
+}
