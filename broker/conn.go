@@ -27,9 +27,11 @@ type conn struct {
 	client *string // last client id, shared by the requests that carry it again
 	call   api.Call
 
-	// idleSince is when the connection began to wait for a request or last got bytes of one, in
-	// Unix nanoseconds; 0 while a request is handled. Read by the idle sweep.
-	idleSince atomic.Int64
+	// since is when the connection began to wait for a request, or last got bytes of one, in Unix
+	// nanoseconds; negative: when it began to handle one. Read by the sweep.
+	since atomic.Int64
+	// cancel ends the handler's context; the server calls it for a client that is gone.
+	cancel context.CancelCauseFunc
 
 	// Produce and Fetch requests are used again: one request is handled at a time and nothing of
 	// it outlives its handler.
@@ -41,7 +43,7 @@ type conn struct {
 func (c *conn) serve(ctx context.Context) {
 	defer c.out.finish()
 	for {
-		c.idleSince.Store(time.Now().UnixNano())
+		c.since.Store(time.Now().UnixNano())
 		err := c.next(ctx)
 		if err == nil && c.server.stopping.Load() {
 			return
@@ -73,7 +75,7 @@ func (c *conn) next(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.idleSince.Store(0)
+	c.since.Store(-time.Now().UnixNano())
 	defer c.server.buffers.put(frame)
 	return c.handle(ctx, frame.b)
 }

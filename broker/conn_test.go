@@ -479,6 +479,33 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 }
 
+// A request that waits for ever does not outlive its client for longer than the idle time.
+func TestRequestOfAClientThatIsGone(t *testing.T) {
+	ended, asked := make(chan error, 2), make(chan struct{}, 2)
+	s := startTCP(t, Options{IdleTimeout: 40 * time.Millisecond, Rows: testRows(t, map[int16]api.Handler{
+		protocol.JoinGroup: func(ctx context.Context, _ *api.Call, req kmsg.Request) (api.Reply, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return api.Body(req.ResponseKind()), nil
+		},
+	})})
+	stays, goes := dial(t, s.addr), dial(t, s.addr)
+	for _, c := range []client{stays, goes} {
+		c.send(frame(kmsg.NewPtrJoinGroupRequest(), 9, 1))
+		<-asked
+	}
+	goes.Close()
+	if err := <-ended; !errors.Is(err, errGone) {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the client that is there: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+}
+
 func TestConnectionLimits(t *testing.T) {
 	s := startTCP(t, Options{Limits: Limits{Connections: -1, PerIP: 2}, Rows: testRows(t, nil)})
 	ask := func(c client) error {

@@ -37,6 +37,21 @@ func newFileSender(conn net.Conn) fileSender {
 	return s
 }
 
+// gone says that the peer has closed its side and that nothing it sent is unread.
+func (s *fileSender) gone() bool {
+	if s.raw == nil {
+		return false
+	}
+	n, closed := 0, false
+	err := s.raw.Control(func(fd uintptr) {
+		var b [1]byte
+		var err error
+		n, _, err = unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		closed = err == nil && n == 0 || err == unix.ECONNRESET || err == unix.EPIPE
+	})
+	return err == nil && closed
+}
+
 func (s *fileSender) direct() bool { return s.raw != nil }
 
 // send sends length bytes of the file src from offset on.

@@ -12,6 +12,9 @@ type fileSender struct{ conn net.Conn }
 
 func newFileSender(conn net.Conn) fileSender { return fileSender{conn: conn} }
 
+// gone says that the peer has closed its side, which is not looked at here.
+func (s *fileSender) gone() bool { return false }
+
 func (s *fileSender) direct() bool { return false }
 
 func (s *fileSender) send(uintptr, int64, int) error { return errors.ErrUnsupported }

@@ -16,6 +16,9 @@ import (
 	"github.com/ottla/ottla/protocol"
 )
 
+// errGone is the cause when a client left a request behind that takes very long.
+var errGone = errors.New("the client is gone")
+
 // errStopping is the cause with which handlers' contexts end.
 var errStopping = errors.New("server is stopping")
 
@@ -128,14 +131,17 @@ func (s *Server) ServeConn(nc net.Conn, l Listener) {
 		Local: addrPort(nc.LocalAddr()), Remote: addrPort(nc.RemoteAddr()),
 		SoftwareName: "unknown", SoftwareVersion: "unknown",
 	}
-	c.frames = frameReader{conn: nc, progress: &c.idleSince}
+	c.frames = frameReader{conn: nc, progress: &c.since}
 	c.out.init(nc, &s.buffers)
 	defer nc.Close()
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	c.cancel = cancel
 	if !s.register(c) {
 		return
 	}
 	defer s.unregister(c)
-	c.serve(s.ctx)
+	c.serve(ctx)
 }
 
 // register refuses connections once the server stops, so that Shutdown sees all there are.
@@ -145,7 +151,7 @@ func (s *Server) register(c *conn) bool {
 	if s.stopping.Load() {
 		return false
 	}
-	c.idleSince.Store(time.Now().UnixNano())
+	c.since.Store(time.Now().UnixNano())
 	s.conns[c] = struct{}{}
 	return true
 }
@@ -176,8 +182,13 @@ func (s *Server) closeIdle(before int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		if since := c.idleSince.Load(); since != 0 && since <= before {
+		switch since := c.since.Load(); {
+		case since > 0 && since <= before:
 			s.log.Debug("closing idle connection", zap.Stringer("client", c.info.Remote))
+			c.out.abandon()
+		case since < 0 && -since <= before && c.out.files.gone():
+			// Handled for very long, for a client that closed its side: nobody waits any more.
+			c.cancel(errGone)
 			c.out.abandon()
 		}
 	}

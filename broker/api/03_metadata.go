@@ -21,10 +21,7 @@ func (h *handlers) metadata(ctx context.Context, c *Call, req kmsg.Request) (Rep
 	r := req.(*kmsg.MetadataRequest)
 	resp := r.ResponseKind().(*kmsg.MetadataResponse)
 	if !validTopicNames(r) {
-		for _, t := range r.Topics {
-			resp.Topics = append(resp.Topics, missingTopic(t.Topic, protocol.InvalidRequest))
-		}
-		return Body(resp), nil
+		return Body(refusedMetadata(r, resp)), nil
 	}
 	image := h.Metadata()
 	for b := range image.Brokers() {
@@ -51,14 +48,27 @@ func (h *handlers) metadata(ctx context.Context, c *Call, req kmsg.Request) (Rep
 	return Body(resp), nil
 }
 
-// validTopicNames checks that every topic has a name or, where ids are served, an id.
+// validTopicNames checks that every topic has a name, and no id where ids are not served. Where they are, a
+// request that has ids needs no names.
 func validTopicNames(r *kmsg.MetadataRequest) bool {
+	byID := namesIDs(r)
 	for i := range r.Topics {
-		if r.Topics[i].Topic == nil && (r.Version < 12 || protocol.UUID(r.Topics[i].TopicID).IsZero()) {
+		if r.Topics[i].Topic == nil && !byID || r.Version < 12 && !protocol.UUID(r.Topics[i].TopicID).IsZero() {
 			return false
 		}
 	}
 	return true
+}
+
+// refusedMetadata says INVALID_REQUEST for every topic of a request, and of v13 on for the request itself.
+func refusedMetadata(r *kmsg.MetadataRequest, resp *kmsg.MetadataResponse) *kmsg.MetadataResponse {
+	resp.ErrorCode = int16(protocol.InvalidRequest)
+	for _, t := range r.Topics {
+		refused := missingTopic(t.Topic, protocol.InvalidRequest)
+		refused.TopicID, refused.IsInternal = t.TopicID, false
+		resp.Topics = append(resp.Topics, refused)
+	}
+	return resp
 }
 
 // namesIDs says that topics are asked for by id; names beside ids are ignored.

@@ -83,6 +83,22 @@ func TestMetadataTopicLists(t *testing.T) {
 	if protocol.ErrorCode(r.Topics[0].ErrorCode) != protocol.InvalidRequest || len(r.Brokers) != 0 {
 		t.Errorf("no name and no id: %+v", r)
 	}
+	named := metadataFor(false, "a")
+	named.Topics[0].TopicID = id
+	r = ask[*kmsg.MetadataResponse](e, named, 11)
+	if top := r.Topics[0]; protocol.ErrorCode(top.ErrorCode) != protocol.InvalidRequest || top.TopicID != id || len(r.Brokers) != 0 {
+		t.Errorf("an id before v12: %+v", r)
+	}
+	mixed := metadataFor(false, "a", "b")
+	mixed.Topics[0].Topic, mixed.Topics[1].Topic, mixed.Topics[1].TopicID = nil, nil, id
+	r = ask[*kmsg.MetadataResponse](e, mixed, 12)
+	if len(r.Topics) != 1 || r.Topics[0].ErrorCode != 0 || len(r.Brokers) != 1 {
+		t.Errorf("neither name nor id, beside an id: %+v", r)
+	}
+	r = ask[*kmsg.MetadataResponse](e, nameless, 13)
+	if protocol.ErrorCode(r.ErrorCode) != protocol.InvalidRequest {
+		t.Errorf("no name and no id in v13: %+v", r)
+	}
 }
 
 // Case B06.
@@ -216,6 +232,7 @@ func TestDescribeTopicPartitionsPages(t *testing.T) {
 		"a limit of nothing is 1": {[]string{"b", "a"}, 0, nil, "a:0:0", &cursor{"a", 1}},
 		"from a cursor":           {[]string{"b", "a", "none"}, 4, &cursor{"b", 1}, "b:0:12 none:3:", nil},
 		"cursor beyond the topic": {[]string{"b", "a"}, 4, &cursor{"b", 7}, "b:0:", nil},
+		"missing, page full":      {[]string{"a", "none"}, 3, nil, "a:0:012", &cursor{"none", 0}},
 		"negative cursor":         {[]string{"b", "a"}, 4, &cursor{"b", -1}, "b:42: a:42:", nil},
 		"cursor not in the list":  {[]string{"b", "a"}, 4, &cursor{"aa", 1}, "b:42: a:42:", nil},
 		"all":                     {nil, 2000, nil, "a:0:012 b:0:012 c:0:012", nil},

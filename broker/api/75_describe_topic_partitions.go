@@ -71,6 +71,10 @@ func (p *topicPager) named(r *kmsg.DescribeTopicPartitionsRequest) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		t := p.image.Topic(name)
+		if p.left == 0 { // also for what is missing
+			p.stopAt(name, 0)
+			return
+		}
 		switch {
 		case t != nil:
 			if !p.add(t) {
