@@ -137,6 +137,7 @@ func TestGroupLimitsAsKafka(t *testing.T) {
 		readers.sync(readers.id, "x")
 		readers.commit(topic, 0, 1)
 		left := s.member("G", "left")
+		left.session = 120000
 		left.join()
 		left.sync(left.id, "x")
 		left.commit(topic, 0, 1)
