@@ -2,6 +2,7 @@ package controller
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -36,6 +37,8 @@ type snapshotter struct {
 	loader *loader.Loader
 	fault  func(error)
 	log    *zap.Logger
+	ctx    context.Context // ends with close
+	cancel context.CancelFunc
 
 	mu      sync.Mutex
 	base    int64 // bytes the loader had been offered at the last snapshot
@@ -60,7 +63,9 @@ func newSnapshotter(o SnapshotOptions, l *loader.Loader, fault func(error), log 
 	if o.RetentionTime <= 0 {
 		o.RetentionTime = defaultRetentionTime
 	}
-	return &snapshotter{o: o, loader: l, fault: fault, log: log}
+	s := &snapshotter{o: o, loader: l, fault: fault, log: log}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
 }
 
 // committed looks whether it is time for a snapshot: called after each commit.
@@ -81,40 +86,45 @@ func (s *snapshotter) committed() {
 func (s *snapshotter) due() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.timer = nil; !s.closed && !s.startLocked() {
-		s.timer = time.AfterFunc(retryAfter, s.due)
+	if s.timer = nil; !s.closed {
+		s.startLocked()
 	}
 }
 
-// startLocked writes a snapshot in the background. It does not when one is being written, or when the image is within a
-// batch or a transaction: the next commit asks again.
-func (s *snapshotter) startLocked() bool {
-	image := s.loader.Aligned()
-	if s.running || image == nil {
-		return false
+// startLocked writes a snapshot in the background unless one is being written: its end looks again.
+func (s *snapshotter) startLocked() {
+	if s.running {
+		return
 	}
+	s.running = true
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
 	}
-	s.running, s.base = true, s.loader.OfferedBytes()
 	s.work.Add(1)
 	go func() {
 		defer s.work.Done()
-		err := s.snapshot(image)
-		s.mu.Lock()
-		s.running = false
-		s.mu.Unlock()
-		if err != nil {
-			s.fault(err)
-		}
+		s.ended(s.snapshot())
 	}()
-	return true
+}
+
+// ended is the end of a snapshot; one that could not be taken within a transaction is tried again.
+func (s *snapshotter) ended(taken bool, err error) {
+	s.mu.Lock()
+	s.running = false
+	if !taken && err == nil && !s.closed && s.timer == nil {
+		s.timer = time.AfterFunc(retryAfter, s.due)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		s.fault(err)
+	}
 }
 
 func (s *snapshotter) close() {
 	s.mu.Lock()
 	s.closed = true
+	s.cancel()
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -122,20 +132,31 @@ func (s *snapshotter) close() {
 	s.work.Wait()
 }
 
-func (s *snapshotter) snapshot(image *metadata.Image) error {
-	began := time.Now()
-	id := image.ID()
-	if id.EndOffset == 0 {
-		return nil
+// snapshot waits until what the loader was offered is applied, and writes the image of it.
+func (s *snapshotter) snapshot() (taken bool, err error) {
+	bytes := s.loader.OfferedBytes()
+	if _, _, err := s.loader.Settle(s.ctx, s.loader.NextOffset()-1); err != nil {
+		return true, nil // the node is stopping, or has been told why the loader ended
 	}
+	image := s.loader.Aligned()
+	if image == nil {
+		return false, nil
+	}
+	if image.Offset < 0 {
+		return true, nil
+	}
+	s.mu.Lock()
+	s.base = bytes
+	s.mu.Unlock()
+	began, id := time.Now(), image.ID()
 	if err := s.write(image); err != nil {
-		return fmt.Errorf("metadata snapshot %s: %w", id.Name(), err)
+		return true, fmt.Errorf("metadata snapshot %s: %w", id.Name(), err)
 	}
 	s.log.Info("Wrote a metadata snapshot", zap.String("snapshot", id.Name()), zap.Duration("took", time.Since(began)))
 	if err := s.clean(began); err != nil {
-		return fmt.Errorf("cleaning up metadata snapshots in %s: %w", s.o.Dir, err)
+		return true, fmt.Errorf("cleaning up metadata snapshots in %s: %w", s.o.Dir, err)
 	}
-	return nil
+	return true, nil
 }
 
 // write makes the file durable under another name before it gets its own.
