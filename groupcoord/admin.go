@@ -19,7 +19,10 @@ import (
 // DescribeGroup describes one group. One that does not exist is "Dead"; version 6 adds an error (KIP-1043).
 func (s *Service) DescribeGroup(ctx context.Context, version int16, id string) kmsg.DescribeGroupsResponseGroup {
 	r, err := do(ctx, s, id, func(m *machine, _ time.Time) (kmsg.DescribeGroupsResponseGroup, group.Outcome) {
-		if m.others.Get(id) != nil {
+		if g := m.others.Get(id); g != nil {
+			if r, ok := g.Describe(); ok {
+				return r, group.Outcome{}
+			}
 			return deadGroup(version, id, fmt.Sprintf("Group %s is not a classic group.", id)), group.Outcome{}
 		}
 		if g := m.groups.Get(id); g != nil {

@@ -32,7 +32,7 @@ func (s *Service) JoinGroup(ctx context.Context, c Client, req *kmsg.JoinGroupRe
 	return a.response.(*kmsg.JoinGroupResponse)
 }
 
-// join lets a member in. A group of another kind becomes a classic one if it is empty.
+// join lets a member in. A group of another kind becomes a classic one.
 func (m *machine) join(c classic.Call, req *kmsg.JoinGroupRequest) group.Outcome {
 	g := m.others.Get(req.Group)
 	if g == nil {

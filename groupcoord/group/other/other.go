@@ -1,7 +1,8 @@
 // Package other keeps account of the groups whose kind is not built: consumer groups of KIP-848, share groups and
-// streams groups, as Apache Kafka left them in __consumer_offsets. Their records stay as they are. They are listed,
-// their committed offsets are served, and those without members can be deleted, or taken over by classic
-// members, as Kafka does with them. State changes through Apply only.
+// streams groups, as Apache Kafka left them in __consumer_offsets. Their records stay as they are. Whoever was a
+// member cannot send heartbeats here, so that the groups count as empty, as they would with Kafka after a session
+// time-out: they are listed, their committed offsets are served, and they can be deleted, or taken over by classic
+// members. State changes through Apply only.
 package other
 
 import (
@@ -37,17 +38,13 @@ func KindOf(id int16) Kind {
 	return ""
 }
 
-// describesMember reports whether records of this id stand for one member each.
-func describesMember(id int16) bool { return id == 5 || id == 10 || id == 19 }
-
 // Group is one group of another kind.
 //
 // Invariant: it is there exactly while the log has records of it that are no tombstones.
 type Group struct {
-	ID      string
-	Kind    Kind
-	keys    map[string]bool // of the records that stand
-	members int
+	ID   string
+	Kind Kind
+	keys map[string]bool // of the records that stand
 }
 
 // Groups is all of them in one shard.
@@ -79,7 +76,7 @@ func (gs *Groups) Apply(r group.Record) bool {
 	g := gs.byID[name]
 	if r.Value == nil {
 		if g != nil {
-			g.remove(id, r.Key)
+			delete(g.keys, string(r.Key))
 			if len(g.keys) == 0 {
 				delete(gs.byID, name)
 			}
@@ -91,28 +88,8 @@ func (gs *Groups) Apply(r group.Record) bool {
 		gs.byID[name] = g
 	}
 	g.Kind = kind
-	g.add(id, r.Key)
+	g.keys[string(r.Key)] = true
 	return true
-}
-
-func (g *Group) add(id int16, key []byte) {
-	if g.keys[string(key)] {
-		return
-	}
-	g.keys[string(key)] = true
-	if describesMember(id) {
-		g.members++
-	}
-}
-
-func (g *Group) remove(id int16, key []byte) {
-	if !g.keys[string(key)] {
-		return
-	}
-	delete(g.keys, string(key))
-	if describesMember(id) {
-		g.members--
-	}
 }
 
 // parseKey reads what all these keys begin with: the record's id, and the group.
@@ -127,9 +104,6 @@ func parseKey(key []byte) (id int16, name string, ok bool) {
 	return int16(binary.BigEndian.Uint16(key)), string(key[4 : 4+n]), true
 }
 
-// Empty reports that the group has no members.
-func (g *Group) Empty() bool { return g.members == 0 }
-
 // Tombstones removes the group. The order is that of the keys.
 func (g *Group) Tombstones() []group.Record {
 	rs := make([]group.Record, 0, len(g.keys))
@@ -140,16 +114,15 @@ func (g *Group) Tombstones() []group.Record {
 	return rs
 }
 
-// Yields reports whether classic members may take the group over: one without members that has offsets.
-func (g *Group) Yields() bool { return g.Empty() && g.Kind != Share }
+// Yields reports whether classic members may take the group over: not one whose offsets are of another kind.
+func (g *Group) Yields() bool { return g.Kind != Share }
 
-// CheckCommit says whether offsets may be committed: by clients that use the group for its offsets only, while it has
-// no members.
+// CheckCommit says whether offsets may be committed: by clients that use the group for its offsets only.
 func (g *Group) CheckCommit(member string, generation int32) protocol.ErrorCode {
 	switch {
 	case g.Kind == Share:
 		return protocol.GroupIDNotFound
-	case g.Empty() && member == "" && generation < 0:
+	case member == "" && generation < 0:
 		return protocol.None
 	}
 	return protocol.UnknownMemberID
@@ -157,11 +130,8 @@ func (g *Group) CheckCommit(member string, generation int32) protocol.ErrorCode 
 
 // CheckDelete says whether the group may be deleted. That of a share group takes its share coordinator, which is not built.
 func (g *Group) CheckDelete() protocol.ErrorCode {
-	switch {
-	case g.Kind == Share:
+	if g.Kind == Share {
 		return protocol.UnsupportedVersion
-	case !g.Empty():
-		return protocol.NonEmptyGroup
 	}
 	return protocol.None
 }
@@ -174,22 +144,24 @@ func (g *Group) CheckDeleteOffsets() protocol.ErrorCode {
 	return protocol.None
 }
 
-// Subscribes says whether a member may be reading the topic: what members read is not known here.
-func (g *Group) Subscribes(string) bool { return !g.Empty() }
+// Subscribes says whether a member reads the topic.
+func (g *Group) Subscribes(string) bool { return false }
 
-// state is the state as far as the log tells: members in it were there when the log was written.
-func (g *Group) state() string {
-	if g.Empty() {
-		return "Empty"
-	}
-	return "Stable"
-}
+const state = "Empty"
 
 // Listed is the group as ListGroups shows it, if it passes the filters. They ignore case; an empty one passes all.
 func (g *Group) Listed(states, types []string) (kmsg.ListGroupsResponseGroup, bool) {
 	r := kmsg.NewListGroupsResponseGroup()
-	r.Group, r.ProtocolType, r.GroupState, r.GroupType = g.ID, string(g.Kind), g.state(), string(g.Kind)
+	r.Group, r.ProtocolType, r.GroupState, r.GroupType = g.ID, string(g.Kind), state, string(g.Kind)
 	return r, passes(states, r.GroupState) && passes(types, r.GroupType)
+}
+
+// Describe is the group as DescribeGroups shows it to a client that cannot ask ConsumerGroupDescribe; false for the
+// kinds that it does not show.
+func (g *Group) Describe() (kmsg.DescribeGroupsResponseGroup, bool) {
+	r := kmsg.NewDescribeGroupsResponseGroup()
+	r.Group, r.State, r.ProtocolType = g.ID, state, string(g.Kind)
+	return r, g.Kind == Consumer
 }
 
 func passes(filter []string, name string) bool {
