@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// copyLimit is the size up to which a response's file slices are read into memory, so that it
-	// leaves in one write: that costs less than a call for each slice.
+	// copyLimit is the length up to which a file slice is read into memory, so that it leaves in one
+	// write with what is around it: that costs less than a call of its own.
 	copyLimit = 16 << 10
-	// copyChunk is the buffer for copying slices that cannot be sent from the file.
+	// copyChunk is the buffer for what is copied.
 	copyChunk = 64 << 10
 )
 
@@ -21,55 +21,81 @@ const (
 func (o *outgoing) writeFrames(h protocol.RequestHeader, f *api.Frames) error {
 	var head [lengthBytes + api.Headroom]byte
 	b := protocol.AppendResponseHeader(head[:lengthBytes], h)
-	binary.BigEndian.PutUint32(b, uint32(len(b)-lengthBytes+f.Size()))
-	first := f.Prepend(b)
-	files := 0
-	for i := range f.Files {
-		files += f.Files[i].Slice.Length
-	}
-	if files == 0 {
-		_, err := o.conn.Write(f.Bytes[first:])
+	size := f.Size()
+	binary.BigEndian.PutUint32(b, uint32(len(b)-lengthBytes+size))
+	at := f.Prepend(b)
+	if len(f.Files) == 0 {
+		_, err := o.conn.Write(f.Bytes[at:])
 		return err
 	}
-	if files <= copyLimit {
-		return o.writeCopied(f, first, files)
-	}
-	at := first
+	w := gather{o: o, buf: o.buffers.get(min(len(b)+size, copyChunk))}
+	defer o.buffers.put(w.buf)
 	for i := range f.Files {
 		p := &f.Files[i]
-		if p.At > at {
-			if err := o.files.writeMore(f.Bytes[at:p.At]); err != nil {
-				return err
-			}
-			at = p.At
+		if err := w.bytes(f.Bytes[at:p.At]); err != nil {
+			return err
 		}
-		if err := o.sendSlice(p.Slice); err != nil {
+		at = p.At
+		if err := w.file(p.Slice); err != nil {
 			return err
 		}
 	}
-	if at == len(f.Bytes) {
-		return nil
+	if err := w.bytes(f.Bytes[at:]); err != nil {
+		return err
 	}
-	_, err := o.conn.Write(f.Bytes[at:])
-	return err
+	return w.flush(false)
 }
 
-// writeCopied writes a small response in one call.
-func (o *outgoing) writeCopied(f *api.Frames, first, files int) error {
-	buf := o.buffers.get(len(f.Bytes) - first + files)
-	defer o.buffers.put(buf)
-	n, at := 0, first
-	for i := range f.Files {
-		p := &f.Files[i]
-		n += copy(buf.b[n:], f.Bytes[at:p.At])
-		at = p.At
-		if err := p.Slice.ReadFull(buf.b[n : n+p.Slice.Length]); err != nil {
+// gather collects small pieces, so that they leave together, between the large slices.
+type gather struct {
+	o   *outgoing
+	buf *buffer
+	n   int // bytes collected
+}
+
+func (w *gather) bytes(b []byte) error {
+	for len(b) > 0 {
+		if w.n == len(w.buf.b) {
+			if err := w.flush(true); err != nil {
+				return err
+			}
+		}
+		k := copy(w.buf.b[w.n:], b)
+		w.n, b = w.n+k, b[k:]
+	}
+	return nil
+}
+
+func (w *gather) file(s storage.FileSlice) error {
+	if s.Length > copyLimit || s.Length > len(w.buf.b) {
+		if err := w.flush(true); err != nil {
 			return err
 		}
-		n += p.Slice.Length
+		return w.o.sendSlice(s)
 	}
-	n += copy(buf.b[n:], f.Bytes[at:])
-	_, err := o.conn.Write(buf.b[:n])
+	if w.n+s.Length > len(w.buf.b) {
+		if err := w.flush(true); err != nil {
+			return err
+		}
+	}
+	if err := s.ReadFull(w.buf.b[w.n : w.n+s.Length]); err != nil {
+		return err
+	}
+	w.n += s.Length
+	return nil
+}
+
+// flush writes what was collected; more says that something follows at once.
+func (w *gather) flush(more bool) error {
+	b := w.buf.b[:w.n]
+	w.n = 0
+	switch {
+	case len(b) == 0:
+		return nil
+	case more:
+		return w.o.files.writeMore(b)
+	}
+	_, err := w.o.conn.Write(b)
 	return err
 }
 

@@ -33,10 +33,14 @@ func startNode(t testing.TB, dir string) (*testnode.Node, string) {
 }
 
 func produceFrame(topic string, acks int16, records []byte) []byte {
+	return produceFrameTo(topic, 0, acks, records)
+}
+
+func produceFrameTo(topic string, partition int32, acks int16, records []byte) []byte {
 	r := kmsg.NewPtrProduceRequest()
 	r.Acks, r.TimeoutMillis = acks, 5000
 	p := kmsg.NewProduceRequestTopicPartition()
-	p.Records = records
+	p.Partition, p.Records = partition, records
 	x := kmsg.NewProduceRequestTopic()
 	x.Topic, x.Partitions = topic, []kmsg.ProduceRequestTopicPartition{p}
 	r.Topics = append(r.Topics, x)
@@ -99,6 +103,49 @@ func TestRecordsComeBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An answer with many partitions, most of them small, some sent from the file.
+func TestManyPartitionsInOneAnswer(t *testing.T) {
+	n, addr := startNode(t, t.TempDir())
+	const partitions = 300
+	n.CreateTopic("t", partitions)
+	c := dial(t, addr)
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxBytes, req.MinBytes, req.SessionEpoch = 50<<20, 1, -1
+	topic := kmsg.NewFetchRequestTopic()
+	topic.Topic = "t"
+	var want [][]byte
+	for i := range int32(partitions) {
+		size := 100 + int(i)*13
+		if i%50 == 7 {
+			size = 60_000 // more than is copied
+		}
+		b := recordBatch(size)
+		c.send(produceFrameTo("t", i, -1, b))
+		c.recv()
+		record.Batch(b).SetPartitionLeaderEpoch(0)
+		want = append(want, b)
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.PartitionMaxBytes = i, 1<<20
+		topic.Partitions = append(topic.Partitions, p)
+	}
+	req.Topics = append(req.Topics, topic)
+	c.send(frame(req, 12, 3))
+	_, body := c.recv()
+	r := kmsg.NewPtrFetchResponse()
+	r.SetVersion(12)
+	if err := r.ReadFrom(body[1:]); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range r.Topics[0].Partitions {
+		if int(p.Partition) != i || !bytes.Equal(p.RecordBatches, want[i]) {
+			t.Fatalf("partition %d: %d bytes, want %d", p.Partition, len(p.RecordBatches), len(want[i]))
+		}
+	}
+	if len(r.Topics[0].Partitions) != partitions {
+		t.Errorf("%d partitions", len(r.Topics[0].Partitions))
 	}
 }
 
