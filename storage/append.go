@@ -11,23 +11,29 @@ import (
 
 // AppendAsLeader appends one validated batch: writes its base offset and leader
 // epoch in place, checks its producer, rolls if needed. b may be reused when it
-// returns.
+// returns. Transactional data is taken unverified: see AppendVerified.
 //
 // Errors: RECORD_LIST_TOO_LARGE, INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER
 // (origin Client), INVALID_TXN_STATE, TRANSACTION_COORDINATOR_FENCED,
 // KAFKA_STORAGE_ERROR.
 func (l *Log) AppendAsLeader(b record.Batch, leaderEpoch int32, o Origin, nowMs int64) (AppendInfo, error) {
-	return l.appendLeader(b, leaderEpoch, o, nowMs, 0)
+	return l.appendLeader(b, leaderEpoch, terms{origin: o, guard: Unverified}, nowMs)
+}
+
+// AppendVerified is AppendAsLeader for a batch that may be transactional: it has to belong
+// to a transaction that is open here, or show what StartVerification gave.
+func (l *Log) AppendVerified(b record.Batch, leaderEpoch int32, o Origin, g Guard, nowMs int64) (AppendInfo, error) {
+	return l.appendLeader(b, leaderEpoch, terms{origin: o, guard: g}, nowMs)
 }
 
 // AppendMarker is AppendAsLeader for the coordinator's end-of-transaction marker. From
 // transaction.version 2 on (KIP-890) it has to carry a higher epoch than the data.
 func (l *Log) AppendMarker(b record.Batch, leaderEpoch int32, transactionVersion int16, nowMs int64) (AppendInfo, error) {
-	return l.appendLeader(b, leaderEpoch, Coordinator, nowMs, transactionVersion)
+	return l.appendLeader(b, leaderEpoch, terms{origin: Coordinator, transactionVersion: transactionVersion}, nowMs)
 }
 
-func (l *Log) appendLeader(b record.Batch, leaderEpoch int32, o Origin, nowMs int64, transactionVersion int16) (AppendInfo, error) {
-	info, flush, err := l.lockedAppend(b, leaderEpoch, o, nowMs, transactionVersion)
+func (l *Log) appendLeader(b record.Batch, leaderEpoch int32, t terms, nowMs int64) (AppendInfo, error) {
+	info, flush, err := l.lockedAppend(b, leaderEpoch, t, nowMs)
 	if err == nil && flush {
 		err = l.flushTo(info.LastOffset + 1)
 	}
@@ -35,7 +41,7 @@ func (l *Log) appendLeader(b record.Batch, leaderEpoch int32, o Origin, nowMs in
 }
 
 // lockedAppend reports also whether the log has to be flushed.
-func (l *Log) lockedAppend(b record.Batch, leaderEpoch int32, o Origin, nowMs int64, transactionVersion int16) (AppendInfo, bool, error) {
+func (l *Log) lockedAppend(b record.Batch, leaderEpoch int32, t terms, nowMs int64) (AppendInfo, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.usable(); err != nil {
@@ -54,7 +60,7 @@ func (l *Log) lockedAppend(b record.Batch, leaderEpoch int32, o Origin, nowMs in
 	b.SetPartitionLeaderEpoch(leaderEpoch)
 	var update producerUpdate
 	if b.HasProducerID() {
-		if o == Client {
+		if t.origin == Client {
 			if d := l.producers.duplicate(b); d != nil {
 				return AppendInfo{
 					BaseOffset: d.firstOffset(), LastOffset: d.lastOffset, LogAppendTime: d.timestamp,
@@ -63,7 +69,7 @@ func (l *Log) lockedAppend(b record.Batch, leaderEpoch int32, o Origin, nowMs in
 			}
 		}
 		var err error
-		if update, err = l.producers.check(b, o, transactionVersion); err != nil {
+		if update, err = l.producers.check(b, t, l.verifying.byID[b.ProducerID()]); err != nil {
 			return AppendInfo{}, false, err
 		}
 	}
@@ -75,6 +81,9 @@ func (l *Log) lockedAppend(b record.Batch, leaderEpoch int32, o Origin, nowMs in
 	if b.HasProducerID() {
 		if err := l.applyProducer(&update); err != nil {
 			return AppendInfo{}, false, err
+		}
+		if b.IsTransactional() {
+			l.verifying.passed(b)
 		}
 	}
 	l.publish(b.LastOffset() + 1)
@@ -89,16 +98,17 @@ func (l *Log) lockedAppend(b record.Batch, leaderEpoch int32, o Origin, nowMs in
 }
 
 // check is what a batch would do to its producer, or why it may not.
-func (ps *producers) check(b record.Batch, o Origin, transactionVersion int16) (producerUpdate, error) {
+func (ps *producers) check(b record.Batch, t terms, v *verification) (producerUpdate, error) {
 	u := ps.begin(b.ProducerID())
+	u.verifying = v
 	if !b.IsControl() {
-		return u, u.data(b, o)
+		return u, u.data(b, t)
 	}
 	m, ok, err := markerOf(b)
 	if err != nil || !ok {
 		return u, err
 	}
-	return u, u.mark(m, b.ProducerEpoch(), b.BaseOffset(), o, transactionVersion >= 2)
+	return u, u.mark(m, b.ProducerEpoch(), b.BaseOffset(), t)
 }
 
 // markerOf reads a control batch; ok is false for one that ends no transaction, or that

@@ -117,6 +117,7 @@ func (l *Log) expireProducers(nowMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.producers.expire(nowMs, l.env.expireMs)
+	l.verifying.expire(nowMs, l.env.expireMs)
 }
 
 // removeDue removes files whose time has come, and says when the next one's will.

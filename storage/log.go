@@ -48,7 +48,8 @@ type Log struct {
 
 	mu        sync.Mutex // writers; before vis.mu, producers.mu and flush's bookkeeping
 	closed    bool
-	producers producers   // of which only its mu is needed to read
+	producers producers // of which only its mu is needed to read
+	verifying verifications
 	snapshots []int64     // offsets of the producer snapshots on disk, ascending
 	unsynced  []*segment  // segments that a flush has to look at, oldest first
 	infos     []batchInfo // scratch

@@ -118,6 +118,16 @@ type producerUpdate struct {
 	started bool // a transaction begins at state.txnFirstOffset
 	ended   bool // the transaction txn ends
 	txn     txn
+	// verifying is what is asked about the producer meanwhile, nil if nothing is.
+	verifying *verification
+}
+
+// terms are on what terms a batch is appended.
+type terms struct {
+	origin Origin
+	guard  Guard // of transactional data from clients and coordinators
+	// transactionVersion is the marker's: from 2 on it has a higher epoch than the data.
+	transactionVersion int16
 }
 
 // checkEpoch refuses a producer that was replaced by a newer one.
@@ -125,20 +135,22 @@ func (u *producerUpdate) checkEpoch(epoch int16, o Origin, beyond bool) error {
 	if o == Replication || epoch > u.state.epoch || epoch == u.state.epoch && !beyond {
 		return nil
 	}
-	return &protocol.Fault{Code: protocol.InvalidProducerEpoch, Message: fmt.Sprintf(
-		"epoch %d of producer %d, the log has %d", epoch, u.state.id, u.state.epoch)}
+	return olderEpoch(u.state.id, epoch, u.state.epoch)
 }
 
 // checkSequence refuses a gap: numbers go up by one, a new epoch begins with 0, an
-// unknown producer with anything.
+// unknown producer with anything. A transaction of version 2 always begins with 0 where
+// nothing is known, and with the first of the batches that wait to begin it.
 func (u *producerUpdate) checkSequence(epoch int16, first int32) error {
-	p := &u.state
-	if p.epoch == noEpoch {
-		return nil
-	}
+	p, v := &u.state, u.verifying
 	last := p.lastSequence()
 	ok := first == 0
-	if epoch == p.epoch {
+	switch {
+	case v != nil && v.v2 && p.kept == 0 && first != 0, v != nil && first > v.lowestSequence:
+		ok = false
+	case p.epoch == noEpoch:
+		ok = true
+	case epoch == p.epoch:
 		ok = last == noSequence && first == 0 || last != noSequence && first == record.AddSequence(last, 1)
 	}
 	if ok {
@@ -149,10 +161,15 @@ func (u *producerUpdate) checkSequence(epoch int16, first int32) error {
 }
 
 // data adds a data batch.
-func (u *producerUpdate) data(b record.Batch, o Origin) error {
-	epoch := b.ProducerEpoch()
+func (u *producerUpdate) data(b record.Batch, t terms) error {
+	epoch, o := b.ProducerEpoch(), t.origin
 	if err := u.checkEpoch(epoch, o, false); err != nil {
 		return err
+	}
+	if b.IsTransactional() && (o == Client || o == Coordinator) {
+		if err := u.checkGuard(epoch, t.guard); err != nil {
+			return err
+		}
 	}
 	if o == Client {
 		if err := u.checkSequence(epoch, b.BaseSequence()); err != nil {
@@ -178,11 +195,12 @@ func (u *producerUpdate) data(b record.Batch, o Origin) error {
 }
 
 // mark ends the open transaction. Markers of transaction.version 2 carry the bumped
-// epoch, so beyond asks for one above the producer's.
-func (u *producerUpdate) mark(m marker, epoch int16, offset int64, o Origin, beyond bool) error {
-	p := &u.state
-	if beyond && epoch == p.epoch && p.txnFirstOffset < 0 {
-		beyond = false // sent again after it was written
+// epoch, so they need one above the producer's.
+func (u *producerUpdate) mark(m marker, epoch int16, offset int64, t terms) error {
+	p, o := &u.state, t.origin
+	beyond := t.transactionVersion >= 2
+	if beyond && epoch == p.epoch && (p.txnFirstOffset < 0 || epoch == math.MaxInt16) {
+		beyond = false // sent again after it was written, or there is no higher one
 	}
 	if err := u.checkEpoch(epoch, o, beyond); err != nil {
 		return err

@@ -156,7 +156,7 @@ func (l *loading) recoverBatch(s *segment, b record.Batch) error {
 // replay takes a batch that is in the log into the producer state. s is the segment
 // whose transaction index gets the entry, nil if it has it.
 func (l *Log) replay(b record.Batch, s *segment) error {
-	u, err := l.producers.check(b, Replication, 0)
+	u, err := l.producers.check(b, terms{origin: Replication}, nil)
 	if err != nil {
 		return nil // a marker that cannot be read ends nothing; analyze refuses new ones
 	}
