@@ -72,7 +72,7 @@ func (d *deletion) decide() []metadata.Record {
 		switch t := image.TopicByID(id); {
 		case slices.Contains(twice, id.String()):
 		case t == nil:
-			d.answer(nil, id, protocol.UnknownTopicID)
+			d.answer(nil, id, fault(protocol.UnknownTopicID, "There is no topic with this id"))
 		default:
 			topics, byID[id] = append(topics, t), true
 		}
@@ -87,7 +87,7 @@ func (d *deletion) decide() []metadata.Record {
 		switch t := image.Topic(name); {
 		case slices.Contains(twice, name):
 		case t == nil:
-			d.answer(&d.names[i], protocol.UUID{}, protocol.UnknownTopicOrPartition)
+			d.answer(&d.names[i], protocol.UUID{}, fault(protocol.UnknownTopicOrPartition, "There is no topic of this name"))
 		case byID[t.ID]:
 			topics = slices.DeleteFunc(topics, func(o *metadata.Topic) bool { return o == t })
 			d.answer(&d.names[i], t.ID, fault(protocol.InvalidRequest, "The topic stands in the request by its name and by its id"))

@@ -68,9 +68,7 @@ func refuseWhole(req kmsg.Request, code int16, message *string) kmsg.Response {
 func refuseCreateTopics(r *kmsg.CreateTopicsRequest, code int16, message *string) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.CreateTopicsResponse)
 	for _, t := range r.Topics {
-		out := kmsg.NewCreateTopicsResponseTopic()
-		out.Topic, out.ErrorCode, out.ErrorMessage, out.NumPartitions, out.ReplicationFactor = t.Topic, code, message, -1, -1
-		resp.Topics = append(resp.Topics, out)
+		resp.Topics = append(resp.Topics, refusedTopic(t.Topic, code, message))
 	}
 	return resp
 }

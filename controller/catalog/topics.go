@@ -29,19 +29,14 @@ func (c *Catalog) CreateTopics(r *kmsg.CreateTopicsRequest) (*kmsg.CreateTopicsR
 		}
 		out, recs, err := c.createTopic(t, placer)
 		if err != nil {
-			out = kmsg.NewCreateTopicsResponseTopic()
-			out.Topic, out.NumPartitions, out.ReplicationFactor = t.Topic, -1, -1
-			out.ErrorCode, out.ErrorMessage = int16(protocol.CodeOf(err)), protocol.MessageOf(err)
+			out = refusedTopic(t.Topic, int16(protocol.CodeOf(err)), protocol.MessageOf(err))
 		}
 		resp.Topics = append(resp.Topics, out)
 		records = append(records, recs...)
 	}
 	for _, name := range twice {
-		out := kmsg.NewCreateTopicsResponseTopic()
-		out.Topic, out.NumPartitions, out.ReplicationFactor = name, -1, -1
 		err := fault(protocol.InvalidRequest, "The topic stands in the request more than once")
-		out.ErrorCode, out.ErrorMessage = int16(err.Code), protocol.MessageOf(err)
-		resp.Topics = append(resp.Topics, out)
+		resp.Topics = append(resp.Topics, refusedTopic(name, int16(err.Code), protocol.MessageOf(err)))
 	}
 	if err := tooMany(records); err != nil {
 		return nil, Result{}, err
@@ -50,6 +45,14 @@ func (c *Catalog) CreateTopics(r *kmsg.CreateTopicsRequest) (*kmsg.CreateTopicsR
 		records = nil
 	}
 	return resp, Result{Records: records}, nil
+}
+
+// refusedTopic is the answer for a topic that was not made; its list of settings is empty, not null.
+func refusedTopic(name string, code int16, message *string) kmsg.CreateTopicsResponseTopic {
+	out := kmsg.NewCreateTopicsResponseTopic()
+	out.Topic, out.NumPartitions, out.ReplicationFactor = name, -1, -1
+	out.ErrorCode, out.ErrorMessage, out.Configs = code, message, []kmsg.CreateTopicsResponseTopicConfig{}
+	return out
 }
 
 func (c *Catalog) checkPartitionTotal(r *kmsg.CreateTopicsRequest) error {
@@ -100,6 +103,9 @@ func (c *Catalog) createTopic(t *kmsg.CreateTopicsRequestTopic, pl *placer) (kms
 	for _, e := range c.layers().Topic(settings).Entries(nil) {
 		cfg := kmsg.NewCreateTopicsResponseTopicConfig()
 		cfg.Name, cfg.Value, cfg.ReadOnly, cfg.Source, cfg.IsSensitive = e.Name, e.Value, e.ReadOnly, int8(e.Source), e.Sensitive
+		if v, ok := settings[e.Name]; ok && !e.Sensitive { // as it was written; DescribeConfigs has the parsed value
+			cfg.Value = &v
+		}
 		out.Configs = append(out.Configs, cfg)
 	}
 	return out, records, nil
@@ -124,23 +130,42 @@ func (c *Catalog) checkNewName(name string) error {
 	return nil
 }
 
-// collision is an existing topic that differs only in '.' and '_', "" without one.
+// collision is an existing topic that differs only in '.' and '_', "" without one. It tries both characters at each
+// place where there is one, as long as some topic begins like that.
 func (c *Catalog) collision(name string) string {
-	first := strings.IndexAny(name, "._")
-	if first < 0 {
+	if !strings.ContainsAny(name, "._") {
 		return ""
 	}
-	unified := strings.ReplaceAll(name, ".", "_")
-	prefix := name[:first]
-	for t := range c.settle().TopicsFrom(prefix) {
-		if !strings.HasPrefix(t.Name, prefix) {
-			break
+	image := c.settle()
+	var find func(head, rest string) string
+	find = func(head, rest string) string {
+		at := strings.IndexAny(rest, "._")
+		if at < 0 {
+			if t := image.Topic(head + rest); t != nil {
+				return t.Name
+			}
+			return ""
 		}
-		if len(t.Name) == len(name) && strings.ReplaceAll(t.Name, ".", "_") == unified {
-			return t.Name
+		for _, char := range []string{".", "_"} {
+			longer := head + rest[:at] + char
+			if !begins(image, longer) {
+				continue
+			}
+			if found := find(longer, rest[at+1:]); found != "" {
+				return found
+			}
 		}
+		return ""
 	}
-	return ""
+	return find("", name)
+}
+
+// begins reports whether a topic's name begins with head.
+func begins(image *metadata.Image, head string) bool {
+	for t := range image.TopicsFrom(head) {
+		return strings.HasPrefix(t.Name, head)
+	}
+	return false
 }
 
 // creationConfigs checks a new topic's settings and makes their records.

@@ -96,7 +96,7 @@ func TestCreateTopicCodes(t *testing.T) {
 			if c.code == protocol.None && (got[0].NumPartitions != 1 || got[0].ReplicationFactor != 1 || len(got[0].Configs) < 30 || got[0].TopicID == [16]byte{}) {
 				t.Errorf("%.20q: the answer does not say what was made: %+v", c.topic.Topic, got[0])
 			}
-			if c.code != protocol.None && (got[0].NumPartitions != -1 || got[0].ReplicationFactor != -1 || got[0].ErrorMessage == nil) {
+			if c.code != protocol.None && (got[0].NumPartitions != -1 || got[0].ReplicationFactor != -1 || got[0].ErrorMessage == nil || got[0].Configs == nil) {
 				t.Errorf("%.20q: %+v", c.topic.Topic, got[0])
 			}
 			if made := k.c.settle().TopicCount() == 3; made != (c.code == protocol.None && !validateOnly) {
@@ -161,16 +161,16 @@ func TestCreateTopicConfigs(t *testing.T) {
 	if r := k.create(true, null)[0]; protocol.ErrorCode(r.ErrorCode) != protocol.InvalidConfig {
 		t.Errorf("null: %v", protocol.ErrorCode(r.ErrorCode))
 	}
-	r := k.create(false, creation("b", 1, 1, "retention.ms", "5", "cleanup.policy", "compact"))[0]
+	r := k.create(false, creation("b", 1, 1, "retention.ms", " +5", "cleanup.policy", "compact"))[0]
 	for _, c := range r.Configs {
-		if c.Name == "retention.ms" && (*c.Value != "5" || c.Source != 1) {
+		if c.Name == "retention.ms" && (*c.Value != " +5" || c.Source != 1) { // as written
 			t.Errorf("retention.ms in the answer: %+v", c)
 		}
 		if c.Name == "segment.bytes" && (*c.Value != "1073741824" || c.Source != 5) {
 			t.Errorf("segment.bytes in the answer: %+v", c)
 		}
 	}
-	if got := k.c.settle().Config(metadata.Resource{Type: metadata.TopicResource, Name: "b"}); got["cleanup.policy"] != "compact" || got["retention.ms"] != "5" {
+	if got := k.c.settle().Config(metadata.Resource{Type: metadata.TopicResource, Name: "b"}); got["cleanup.policy"] != "compact" || got["retention.ms"] != " +5" {
 		t.Errorf("stored settings %v", got)
 	}
 }
@@ -194,6 +194,9 @@ func TestDeleteTopics(t *testing.T) {
 			topic = *o.Topic
 		}
 		got[fmt.Sprint(topic, " ", protocol.ErrorCode(o.ErrorCode))]++
+		if (o.ErrorCode != 0) != (o.ErrorMessage != nil) {
+			t.Errorf("%s: code %v, message %v", topic, protocol.ErrorCode(o.ErrorCode), o.ErrorMessage)
+		}
 	}
 	for _, want := range []string{
 		"a NONE", "b NONE", "nope UNKNOWN_TOPIC_OR_PARTITION", "- UNKNOWN_TOPIC_ID", "- INVALID_REQUEST", "c INVALID_REQUEST", "d INVALID_REQUEST", "a INVALID_REQUEST",
