@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -42,11 +43,11 @@ func testStatic(t testing.TB, overrides ...string) *config.Static {
 }
 
 func testOptions(t testing.TB, overrides ...string) Options {
-	id := byte(0)
+	id := uint32(0)
 	return Options{
 		NodeID: 100, ClusterID: testCluster, Static: testStatic(t, overrides...), Supported: fresh,
 		Rand: rand.New(rand.NewPCG(1, 2)), SessionTimeout: 9 * time.Second,
-		NewID: func() protocol.UUID { id++; return protocol.UUID{0: 0x10, 15: id} },
+		NewID: func() (u protocol.UUID) { id++; u[0] = 0x10; binary.BigEndian.PutUint32(u[12:], id); return u },
 	}
 }
 
