@@ -17,6 +17,7 @@ type AppendOptions struct {
 	Origin      storage.Origin // Client or Coordinator
 	LeaderEpoch int32          // the append is refused under another one; AnyEpoch for clients
 	RefuseZstd  bool           // the Produce request's version is below 7
+	Guard       storage.Guard  // of a transactional batch, from StartVerification
 }
 
 // AppendResult is where a batch went.
@@ -56,16 +57,22 @@ func (p *Partition) append(batches []byte, o AppendOptions, now int64) (r Append
 	if err != nil {
 		return r, due, err
 	}
-	info, err := log.AppendAsLeader(batch, p.role.epoch, o.Origin, now)
+	info, err := log.AppendVerified(batch, p.role.epoch, o.Origin, o.Guard, now)
 	if err != nil {
 		return r, due, err
 	}
+	r, due = p.appended(log, info, now)
+	return r, due, nil
+}
+
+// appended is what follows an append. roleMu is held and this broker leads.
+func (p *Partition) appended(log *storage.Log, info storage.AppendInfo, now int64) (r AppendResult, due answers) {
 	if !info.Duplicate {
 		due = p.advance(info.Bytes, now)
 	}
 	r = AppendResult{AppendInfo: info, AwaitOffset: info.LastOffset + 1}
 	r.Replicated = log.HighWatermark() >= r.AwaitOffset && p.enough()
-	return r, due, nil
+	return r, due
 }
 
 // advance moves the high watermark as far as the in-sync replicas allow, wakes the readers, and

@@ -31,6 +31,23 @@ func (l CoordinatorLog) Append(b record.Batch, leaderEpoch int32) (int64, error)
 	return r.BaseOffset, notLeading(err)
 }
 
+// StartVerification is the partition's, for a batch without a sequence.
+func (l CoordinatorLog) StartVerification(producerID int64, epoch int16, v2 bool) (storage.Guard, error) {
+	return l.p.StartVerification(producerID, epoch, record.NoSequence, v2)
+}
+
+// AppendTransactional is Append for a batch that is part of a producer's transaction.
+func (l CoordinatorLog) AppendTransactional(b record.Batch, leaderEpoch int32, g storage.Guard) (int64, error) {
+	r, err := l.p.Append(b, AppendOptions{Acks: AllReplicas, Origin: storage.Coordinator, LeaderEpoch: leaderEpoch, Guard: g})
+	return r.BaseOffset, notLeading(err)
+}
+
+// AppendMarker appends the end of a producer's transaction and returns its offset.
+func (l CoordinatorLog) AppendMarker(m storage.Marker, leaderEpoch int32) (int64, error) {
+	r, err := l.p.AppendMarker(m, leaderEpoch)
+	return r.BaseOffset, notLeading(err)
+}
+
 // OnHighWatermark is the partition's.
 func (l CoordinatorLog) OnHighWatermark(offset int64, done func(error)) {
 	l.p.OnHighWatermark(offset, done)

@@ -101,6 +101,16 @@ type Appender interface {
 	AppendAsLeader(b record.Batch, leaderEpoch int32, o Origin, nowMs int64) (AppendInfo, error)
 }
 
+// Marker ends a producer's transaction in a partition.
+type Marker struct {
+	ProducerID       int64
+	Epoch            int16
+	Commit           bool
+	CoordinatorEpoch int32
+	// TransactionVersion of the client: from 2 on the epoch is above that of the data (KIP-890).
+	TransactionVersion int16
+}
+
 // Decision is what Manager.Load does with a partition found on disk.
 type Decision struct {
 	Keep   bool      // false: set aside as -stray
