@@ -113,6 +113,7 @@ func (s *Service) balance() (time.Duration, bool) {
 
 // decide answers a request; a nil response is a request without a rule.
 func (m *machine) decide(req kmsg.Request, now time.Time) (kmsg.Response, rsm.Outcome[entry]) {
+	m.c.Adopt(m.s.o.Loader.Current())
 	resp, res, err, known := m.c.Decide(req, now)
 	if !known {
 		return nil, rsm.Outcome[entry]{}
@@ -123,8 +124,7 @@ func (m *machine) decide(req kmsg.Request, now time.Time) (kmsg.Response, rsm.Ou
 	}
 	m.note(req, res)
 	out := m.outcome(res)
-	switch r := req.(type) {
-	case *kmsg.BrokerHeartbeatRequest:
+	if r, ok := req.(*kmsg.BrokerHeartbeatRequest); ok {
 		out.Timers = append(out.Timers, m.session(r.BrokerID))
 	}
 	return resp, out

@@ -92,6 +92,14 @@ func (c *Catalog) Image() (*metadata.Image, error) {
 	return image, nil
 }
 
+// Adopt takes the node's image of the committed log in place of the catalog's own, when both hold the same: then the
+// node keeps the metadata once.
+func (c *Catalog) Adopt(image *metadata.Image) {
+	if image.Offset == c.next-1 {
+		c.image, c.delta = image, nil
+	}
+}
+
 // settle is Image for the rules. What was applied was decided here, so it fits together.
 func (c *Catalog) settle() *metadata.Image {
 	image, err := c.Image()
