@@ -15,6 +15,8 @@ type argument struct {
 	flag     bool     // takes no value
 	many     bool     // takes all values up to the next option
 	number   bool     // takes an integer
+	float    bool     // takes a number
+	choices  []string // takes one of these
 	required bool
 	group    string // at most one of the arguments of a group may be there
 	oneOf    bool   // and one of them has to be
@@ -45,6 +47,14 @@ func (n *namespace) str(name string) string {
 		return v[len(v)-1]
 	}
 	return ""
+}
+
+// intOr is the number of an argument, def without it.
+func (n *namespace) intOr(name string, def int64) int64 {
+	if !n.has(name) {
+		return def
+	}
+	return n.int(name)
 }
 
 func (n *namespace) int(name string) int64 {
@@ -192,6 +202,14 @@ func takeValue(path []command, a argument, value string, inline bool, rest []str
 		if _, err := strconv.ParseInt(taken[0], 10, 64); err != nil {
 			return nil, fail(fmt.Sprintf("could not convert '%s' to Integer (For input string: \"%s\")", taken[0], taken[0]))
 		}
+	}
+	if a.float {
+		if _, err := strconv.ParseFloat(taken[0], 64); err != nil {
+			return nil, fail(fmt.Sprintf("could not convert '%s' to Double (For input string: \"%s\")", taken[0], taken[0]))
+		}
+	}
+	if len(a.choices) > 0 && !slices.Contains(a.choices, taken[0]) {
+		return nil, fail("invalid choice: '" + taken[0] + "' (choose from {" + strings.Join(a.choices, ",") + "})")
 	}
 	ns.values[a.name()] = append(ns.values[a.name()], taken...)
 	return rest, nil

@@ -54,13 +54,18 @@ func tools() []tool {
 		{"console-consumer", runConsoleConsumer},
 		{"console-producer", runConsoleProducer},
 		{"consumer-groups", runConsumerGroups},
+		{"consumer-perf-test", runConsumerPerfTest},
 		{"delete-records", runDeleteRecords},
 		{"features", runFeatures},
 		{"get-offsets", runGetOffsets},
 		{"groups", runGroups},
 		{"log-dirs", runLogDirs},
 		{"metadata-quorum", runMetadataQuorum},
+		{"producer-perf-test", runProducerPerfTest},
+		{"storage", runStorage},
 		{"topics", runTopics},
+		{"verifiable-consumer", runVerifiableConsumer},
+		{"verifiable-producer", runVerifiableProducer},
 	}
 }
 
