@@ -108,7 +108,7 @@ func (s *Service) PartitionFor(id string) int32 {
 	if n <= 0 {
 		n = s.o.Config().OffsetsPartitions
 	}
-	return partitionOf(id, n)
+	return protocol.CoordinatorPartition(id, n)
 }
 
 // shardOf is where a group lives: COORDINATOR_NOT_AVAILABLE when closed, NOT_COORDINATOR when not here.

@@ -494,20 +494,6 @@ func (l *hangingLog) Append(b record.Batch, epoch int32) (int64, error) {
 	return l.Log.Append(b, epoch)
 }
 
-func TestPartitionOf(t *testing.T) {
-	// Values of Java's String.hashCode.
-	for s, want := range map[string]int32{
-		"": 0, "a": 97, "hello": 99162322, "group": 98629247, "my-group": -1906497762, "polygenelubricants": -2147483648,
-		"é": 233, "日本": 835047, "😀": 1772899,
-	} {
-		if got := javaHash(s); got != want {
-			t.Errorf("hash of %q: %d, want %d", s, got, want)
-		}
-	}
-	eq(t, "the smallest hash", partitionOf("polygenelubricants", 50), 0)
-	eq(t, "a negative hash", partitionOf("my-group", 50), 12)
-}
-
 // TestChurn lets members come, go and commit through the service while partitions move and writes are refused: no
 // acknowledged offset is lost, and everybody ends up in one generation.
 func TestChurn(t *testing.T) {

@@ -50,6 +50,9 @@ type Outcome[R any] struct {
 	Records []R
 	// Divisible records may be spread over several batches (clean-up work of unbounded size).
 	Divisible bool
+	// Alone makes the records a batch of their own, appended at once: if the log does not take it, nobody but this
+	// operation is affected.
+	Alone bool
 	// Timers are armed or cancelled as soon as the operation was decided.
 	Timers []Timer
 	// Err refuses the operation: Records are ignored and Then gets it at once.

@@ -216,6 +216,49 @@ func TestQueuedOperationsShareOneAppend(t *testing.T) {
 	})
 }
 
+func TestAloneIsABatchOfItsOwn(t *testing.T) {
+	boom := errors.New("refused")
+	bubble(t, func(t *testing.T) {
+		l := &memLog{gate: make(chan struct{}), entered: make(chan struct{}, 10)}
+		s := active(t, options(l))
+		type result struct {
+			r   string
+			err error
+		}
+		results := make(chan result, 10)
+		op := func(r string, alone bool) {
+			go func() {
+				_, err := Do(context.Background(), s, func(*list, time.Time) (int, Outcome[string]) {
+					return 0, Outcome[string]{Records: []string{r}, Alone: alone}
+				})
+				results <- result{r, err}
+			}()
+			synctest.Wait()
+		}
+		op("first", false)
+		<-l.entered
+		for _, r := range []string{"a", "b", "alone", "refused", "c", "d"} {
+			op(r, r == "alone" || r == "refused")
+		}
+		for range 3 { // first, a and b, alone
+			l.gate <- struct{}{}
+			<-l.entered
+		}
+		l.mu.Lock()
+		l.failNext = boom
+		l.mu.Unlock()
+		close(l.gate)
+		for range 7 {
+			if r := <-results; (r.err != nil) != (r.r == "refused") {
+				t.Errorf("%s: %v", r.r, r.err)
+			}
+		}
+		want(t, "batches", l.batches, [][]string{{"first"}, {"a", "b"}, {"alone"}, {"c", "d"}})
+		got, _ := read(s)
+		want(t, "machine", got, []string{"first", "a", "b", "alone", "c", "d"})
+	})
+}
+
 func TestReplyWaitsForCommit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l := &memLog{manual: true}

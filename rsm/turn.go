@@ -110,6 +110,10 @@ func (v *life[M, R]) carryOutOne(out *Outcome[R]) (again bool) {
 		return false
 	}
 	err := v.s.o.Log.Writable(v.epoch)
+	if err == nil && out.Alone {
+		v.flush()
+		err = v.endedWith()
+	}
 	if err == nil {
 		err = v.take(out.Records, out.Divisible)
 	}
@@ -119,6 +123,9 @@ func (v *life[M, R]) carryOutOne(out *Outcome[R]) (again bool) {
 		if r := out.Refused; r != nil {
 			w := &v.parked[len(v.parked)-1]
 			w.refused = func(err error) { v.carryOut(r(err)) }
+		}
+		if out.Alone {
+			v.flush()
 		}
 		return false
 	}
