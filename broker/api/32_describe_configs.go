@@ -119,7 +119,7 @@ func describedConfig(e *config.Entry, r *kmsg.DescribeConfigsRequest) kmsg.Descr
 			c.ConfigSynonyms = append(c.ConfigSynonyms, o)
 		}
 	}
-	if r.IncludeDocumentation {
+	if r.IncludeDocumentation || e.Source == config.SourceBrokerLogger { // of a logger an empty text in any case
 		c.Documentation = &e.Doc
 	}
 	return c

@@ -15,28 +15,44 @@ import (
 //
 //   - The controller decides, except on log levels (resource type 8), which this broker changes itself
 //     (KIP-412) and does not keep over a restart.
+//   - A broker takes changes of its own settings and of those of all brokers, not of another's.
 func (h *handlers) incrementalAlterConfigs(ctx context.Context, c *Call, req kmsg.Request) (Reply, error) {
 	r := req.(*kmsg.IncrementalAlterConfigsRequest)
 	var rest []kmsg.IncrementalAlterConfigsRequestResource
-	var own []kmsg.IncrementalAlterConfigsResponseResource
+	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
+	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(r.Resources))
+	var forwarded []int // where the answers of the controller go
 	for i := range r.Resources {
-		if in := &r.Resources[i]; in.ResourceType == brokerLoggerConfigs {
-			own = append(own, h.alterLogger(in, r.ValidateOnly))
+		in, out := &r.Resources[i], &resp.Resources[i]
+		if in.ResourceType == brokerLoggerConfigs {
+			*out = h.alterLogger(in, r.ValidateOnly)
+		} else if err := h.ownBrokerConfigs(c, in.ResourceType, in.ResourceName); err != nil {
+			out.ResourceType, out.ResourceName = in.ResourceType, in.ResourceName
+			out.ErrorCode, out.ErrorMessage = int16(protocol.CodeOf(err)), protocol.MessageOf(err)
 		} else {
-			rest = append(rest, *in)
+			rest, forwarded = append(rest, *in), append(forwarded, i)
 		}
 	}
-	resp := r.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	if len(rest) > 0 {
 		r.Resources = rest
 		answer, err := h.controller(ctx, c, r)
 		if err != nil {
 			return Reply{}, err
 		}
-		resp = answer.(*kmsg.IncrementalAlterConfigsResponse)
+		for i, out := range answer.(*kmsg.IncrementalAlterConfigsResponse).Resources {
+			resp.Resources[forwarded[i]] = out
+		}
 	}
-	resp.Resources = append(resp.Resources, own...)
 	return Body(resp), nil
+}
+
+// ownBrokerConfigs checks that a resource, if it is a broker, is this one or stands for all. Controllers take changes
+// for any broker.
+func (h *handlers) ownBrokerConfigs(c *Call, kind kmsg.ConfigResourceType, name string) error {
+	if kind != brokerConfigs || name == "" || c.Conn.Scope == onController {
+		return nil
+	}
+	return h.isThisBroker(name, " or empty string, but")
 }
 
 func (h *handlers) alterLogger(in *kmsg.IncrementalAlterConfigsRequestResource, validateOnly bool) kmsg.IncrementalAlterConfigsResponseResource {
@@ -62,6 +78,8 @@ func (h *handlers) checkLogger(in *kmsg.IncrementalAlterConfigsRequestResource) 
 	var level *zapcore.Level
 	for _, c := range in.Configs {
 		switch {
+		case c.Value == nil && c.Op != kmsg.IncrementalAlterConfigOpDelete:
+			return nil, invalidRequest("No value is given for logger " + c.Name)
 		case c.Op == kmsg.IncrementalAlterConfigOpAppend || c.Op == kmsg.IncrementalAlterConfigOpSubtract:
 			return nil, invalidRequest("A log level can be set or deleted, not appended to or subtracted from")
 		case c.Name != rootLogger:

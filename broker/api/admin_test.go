@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"strconv"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/ottla/ottla/broker/api"
+	"github.com/ottla/ottla/controller/catalog"
 	"github.com/ottla/ottla/protocol"
 )
 
@@ -286,6 +288,44 @@ func TestLogLevel(t *testing.T) {
 		if got := alter(c.op, c.logger, c.level, c.validate); got != c.want || e.Deps.LogLevel.Level() != c.after {
 			t.Errorf("%+v: %v, level %v", c, got, e.Deps.LogLevel.Level())
 		}
+	}
+}
+
+// A broker refuses changes of another's settings itself, and answers in the order of the request.
+func TestAlterConfigsOfAnotherBroker(t *testing.T) {
+	e := newEdge(t)
+	e.Deps.Controller = func(_ context.Context, _ *api.Call, req kmsg.Request) (kmsg.Response, int64, error) {
+		return catalog.Refuse(req, protocol.PolicyViolation), 0, nil // it says that it was asked
+	}
+	value := "5000000"
+	resources := []struct {
+		kind kmsg.ConfigResourceType
+		name string
+		want protocol.ErrorCode
+	}{{8, "1", protocol.InvalidConfig}, {4, "1", protocol.PolicyViolation}, {4, "9", protocol.InvalidRequest}, {4, "x", protocol.InvalidRequest}, {4, "", protocol.PolicyViolation}, {2, "t", protocol.PolicyViolation}}
+	incremental, legacy := kmsg.NewPtrIncrementalAlterConfigsRequest(), kmsg.NewPtrAlterConfigsRequest()
+	for _, r := range resources {
+		c := kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: "log.retention.ms", Value: &value}
+		incremental.Resources = append(incremental.Resources, kmsg.IncrementalAlterConfigsRequestResource{ResourceType: r.kind, ResourceName: r.name, Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{c}})
+		l := kmsg.AlterConfigsRequestResourceConfig{Name: "log.retention.ms", Value: &value}
+		legacy.Resources = append(legacy.Resources, kmsg.AlterConfigsRequestResource{ResourceType: r.kind, ResourceName: r.name, Configs: []kmsg.AlterConfigsRequestResourceConfig{l}})
+	}
+	i, l := ask[*kmsg.IncrementalAlterConfigsResponse](e, incremental, 1), ask[*kmsg.AlterConfigsResponse](e, legacy, 2)
+	for n, r := range resources {
+		if got := i.Resources[n]; protocol.ErrorCode(got.ErrorCode) != r.want || got.ResourceName != r.name || got.ResourceType != r.kind {
+			t.Errorf("%+v: %+v", r, got)
+		}
+		if r.kind == 8 {
+			r.want = protocol.PolicyViolation // the controller refuses it
+		}
+		if got := l.Resources[n]; protocol.ErrorCode(got.ErrorCode) != r.want || got.ResourceName != r.name || got.ResourceType != r.kind {
+			t.Errorf("legacy %+v: %+v", r, got)
+		}
+	}
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Resources = []kmsg.DescribeConfigsRequestResource{{ResourceType: 8, ResourceName: "1"}}
+	if d := ask[*kmsg.DescribeConfigsResponse](e, req, 4).Resources[0].Configs[0].Documentation; d == nil || *d != "" {
+		t.Errorf("documentation of a logger: %v", d)
 	}
 }
 

@@ -137,7 +137,7 @@ func (c *Catalog) operate(res metadata.Resource, now map[string]string, o *kmsg.
 		return nil, fault(protocol.InvalidRequest, "Operation %d on setting %s is not known", o.Op, o.Name)
 	}
 	key := config.Find(config.Scope(res.Type), o.Name)
-	if key == nil || key.Type != config.List {
+	if key == nil || key.Type != config.List || res.Type == metadata.ClientMetricsResource { // Kafka's controller does not know the types of the latter
 		return nil, fault(protocol.InvalidConfig, "Setting %s is not a list: nothing can be appended to it or subtracted from it", o.Name)
 	}
 	current, ok := now[o.Name]

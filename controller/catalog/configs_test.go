@@ -55,6 +55,7 @@ func TestAlterConfigCodes(t *testing.T) {
 		{2, "a", []op{{Name: "retention.ms", Op: 9, Value: new(string)}}, protocol.InvalidRequest},
 		{2, "a", []op{add("retention.ms", "1")}, protocol.InvalidConfig},
 		{2, "a", []op{add("cleanup.policy", "compact")}, protocol.None},
+		{16, "m", []op{add("metrics", "a")}, protocol.InvalidConfig},
 		{2, "a", []op{set("leader.replication.throttled.replicas", long)}, protocol.InvalidConfig},
 		{4, "", []op{set("log.retention.ms", "1000000")}, protocol.None},
 		{4, "1", []op{set("log.retention.ms", "1000000")}, protocol.None},
