@@ -126,15 +126,9 @@ func expect(t *testing.T, m *Manager, name, round string) {
 		var got string
 		switch w[0] {
 		case "offsets":
-			got = offsetsLine(t, find(t, m, w[1], w[2]), name == "legacy")
-			if name == "legacy" {
-				w = w[:6]
-			}
+			got = offsetsLine(t, find(t, m, w[1], w[2]))
 		case "records":
-			got = recordsLine(t, find(t, m, w[1], w[2]), w[3], name == "legacy")
-			if name == "legacy" {
-				w = w[:5]
-			}
+			got = recordsLine(t, find(t, m, w[1], w[2]), w[3])
 		case "lookup":
 			got = lookupLine(t, find(t, m, w[1], w[2]), w[3])
 		case "aborted":
@@ -166,14 +160,11 @@ func find(t *testing.T, m *Manager, topic, partition string) *Log {
 	return l
 }
 
-func offsetsLine(t *testing.T, l *Log, legacy bool) string {
+func offsetsLine(t *testing.T, l *Log) string {
 	t.Helper()
 	line := fmt.Sprintf("offsets %s %d %d %d %d", l.tp.Topic, l.tp.Partition, l.LogStartOffset(), l.LogEndOffset(), l.LastStableOffset())
 	o, err := l.OffsetForTimestamp(MaxTimestamp, HighWatermark)
 	must(t, err)
-	if legacy {
-		return line
-	}
 	return line + fmt.Sprintf(" %d@%d %d", o.Offset, o.Timestamp, l.LogStartOffset())
 }
 
@@ -188,7 +179,7 @@ func lookupLine(t *testing.T, l *Log, target string) string {
 }
 
 // recordsLine reads a log as a consumer does: number and digest of the records.
-func recordsLine(t *testing.T, l *Log, isolation string, legacy bool) string {
+func recordsLine(t *testing.T, l *Log, isolation string) string {
 	t.Helper()
 	bound := HighWatermark
 	if isolation == "read_committed" {
@@ -219,11 +210,11 @@ func recordsLine(t *testing.T, l *Log, isolation string, legacy bool) string {
 			if skip[b.ProducerID()] && b.IsTransactional() {
 				continue
 			}
-			if legacy {
-				count = int(b.LastOffset()) + 1 // no gaps in these
-				continue
+			records := b.Records(record.MaxDecompressed)
+			if b.Magic() < record.Magic2 {
+				records = b.Messages(record.MaxDecompressed)
 			}
-			for rec, err := range b.Records(record.MaxDecompressed) {
+			for rec, err := range records {
 				must(t, err)
 				if rec.Offset < l.LogStartOffset() {
 					continue
@@ -235,9 +226,6 @@ func recordsLine(t *testing.T, l *Log, isolation string, legacy bool) string {
 		r.Release()
 	}
 	line := fmt.Sprintf("records %s %d %s %d", l.tp.Topic, l.tp.Partition, isolation, count)
-	if legacy {
-		return line
-	}
 	return line + " " + hex.EncodeToString(sum.Sum(nil))[:16]
 }
 

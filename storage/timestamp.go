@@ -119,15 +119,12 @@ func (l *Log) searchTime(v *view, i int, from, ts int64) (OffsetTime, error) {
 // searchBatch looks for the record in one batch.
 func searchBatch(f *FileRef, h record.Batch, at, ts, start int64, maxDecompressed int32) (OffsetTime, error) {
 	o := OffsetTime{Timestamp: h.MaxTimestamp(), LeaderEpoch: h.PartitionLeaderEpoch(), Found: true}
-	if h.Magic() < record.Magic2 {
-		// Old formats give no records here; the message, or the last one of a compressed
-		// set, stands for them.
-		o.Offset, o.Found = h.LastOffset(), h.LastOffset() >= start
-		return o, nil
-	}
 	b := make(record.Batch, h.Size())
 	if err := readFull(f, b, at); err != nil {
 		return OffsetTime{}, err
+	}
+	if b.Magic() < record.Magic2 {
+		return searchMessages(b, ts, start, maxDecompressed)
 	}
 	for r, err := range b.Stamps(int(maxDecompressed)) {
 		if err != nil {
@@ -135,6 +132,21 @@ func searchBatch(f *FileRef, h record.Batch, at, ts, start int64, maxDecompresse
 		}
 		if r.Timestamp >= ts && r.Offset >= start {
 			o.Offset, o.Timestamp = r.Offset, r.Timestamp
+			return o, nil
+		}
+	}
+	return OffsetTime{}, nil
+}
+
+// searchMessages looks for the record in a message of an old format, or in what it holds compressed.
+func searchMessages(b record.Batch, ts, start int64, maxDecompressed int32) (OffsetTime, error) {
+	o := OffsetTime{Timestamp: b.MaxTimestamp(), LeaderEpoch: record.NoLeaderEpoch}
+	for r, err := range b.Messages(int(maxDecompressed)) {
+		if err != nil {
+			return OffsetTime{}, &protocol.Fault{Code: protocol.CorruptMessage, Message: err.Error()}
+		}
+		if r.Timestamp >= ts && r.Offset >= start {
+			o.Offset, o.Timestamp, o.Found = r.Offset, r.Timestamp, true
 			return o, nil
 		}
 	}

@@ -119,6 +119,72 @@ func TestReadsWhatKafkaWrote(t *testing.T) {
 	}
 }
 
+// Segments with messages of formats 0 and 1, plain and under every codec, and one batch of format 2.
+func TestReadsOldFormats(t *testing.T) {
+	for _, name := range []string{"legacy-v0", "legacy-v1"} {
+		want := readExpected(t, name)
+		for _, b := range readBatches(t, name) {
+			if !b.VerifyCRC() {
+				t.Errorf("%s: CRC of the message at %d", name, b.BaseOffset())
+			}
+			records, kind := b.Messages(MaxDecompressed), b.TimestampType().String()
+			switch b.Magic() {
+			case 0:
+				kind = "NoTimestampType"
+			case Magic2:
+				records = b.Records(MaxDecompressed)
+			}
+			for r, err := range records {
+				if err != nil {
+					t.Fatalf("%s: message at %d: %v", name, b.BaseOffset(), err)
+				}
+				w := want[0]
+				want = want[1:]
+				if r.Offset != w.Offset || r.Timestamp != w.Timestamp || kind != w.Type || !matches(r.Key, w.Key) || !matches(r.Value, w.Value) {
+					t.Fatalf("%s: got %s %+v, Kafka read %+v", name, kind, r, w)
+				}
+			}
+		}
+		if len(want) != 0 {
+			t.Errorf("%s: %d records are missing", name, len(want))
+		}
+	}
+}
+
+func TestBadMessages(t *testing.T) {
+	sets := readBatches(t, "legacy-v1")
+	var set Batch // a compressed one
+	for _, b := range sets {
+		if b.Magic() == 1 && b.Codec() == Gzip {
+			set = b
+		}
+	}
+	f := func(name string, b Batch, limit int) {
+		t.Helper()
+		for _, err := range b.Messages(limit) {
+			if err != nil {
+				return
+			}
+		}
+		t.Errorf("%s: no error", name)
+	}
+	f("cut short", set[:len(set)-1], MaxDecompressed)
+	f("larger than allowed", set, 20)
+	zstd := bytes.Clone(set)
+	zstd[messageAttributes] = byte(Zstd)
+	f("a codec that came later", zstd, MaxDecompressed)
+	key := bytes.Clone(sets[0])
+	key[messageTimestamp+timestampSize] = 0x7f
+	f("a key longer than the message", key, MaxDecompressed)
+	var two Batch
+	for _, b := range sets {
+		if b.Magic() == Magic2 {
+			two = b
+		}
+	}
+	f("format 2", two, MaxDecompressed)
+}
+
 // What the builder makes of the records of an uncompressed batch of Kafka's are Kafka's bytes.
 func TestBuildsWhatKafkaBuilt(t *testing.T) {
 	built := 0

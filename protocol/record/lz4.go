@@ -49,13 +49,18 @@ type lz4Reader struct {
 
 var lz4Readers sync.Pool
 
-func openLZ4(payload []byte) (stream, error) {
+func openLZ4(payload []byte) (stream, error) { return openFrame(payload, true) }
+
+// openOldLZ4 reads a frame whose header has a checksum that means nothing.
+func openOldLZ4(payload []byte) (stream, error) { return openFrame(payload, false) }
+
+func openFrame(payload []byte, checked bool) (stream, error) {
 	r, _ := lz4Readers.Get().(*lz4Reader)
 	if r == nil {
 		r = new(lz4Reader)
 	}
 	r.in, r.out = payload, nil
-	if err := r.header(); err != nil {
+	if err := r.header(checked); err != nil {
 		return stream{}, err
 	}
 	return stream{r, func() {
@@ -67,7 +72,7 @@ func openLZ4(payload []byte) (stream, error) {
 	}}, nil
 }
 
-func (r *lz4Reader) header() error {
+func (r *lz4Reader) header(checked bool) error {
 	if len(r.in) < 7 || binary.LittleEndian.Uint32(r.in) != lz4Magic {
 		return errLZ4Frame
 	}
@@ -85,7 +90,7 @@ func (r *lz4Reader) header() error {
 	if len(r.in) <= end {
 		return errLZ4Frame
 	}
-	if r.in[end] != byte(xxh32(r.in[4:end])>>8) {
+	if checked && r.in[end] != byte(xxh32(r.in[4:end])>>8) {
 		return errLZ4Header
 	}
 	r.maxBlock = 64 << 10 << (2 * (descriptor>>4 - 4))
