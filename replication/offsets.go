@@ -35,7 +35,7 @@ func (p *Partition) ListOffset(timestamp int64, bound storage.Bound, leaderEpoch
 		return noOffset, nil
 	}
 	last := position(log, bound)
-	lagging := bound != storage.LogEnd && last < epochStart
+	lagging := bound != storage.LogEnd && log.HighWatermark() < epochStart
 	if timestamp == LatestTimestamp {
 		if lagging {
 			return noOffset, protocol.OffsetNotAvailable
