@@ -8,8 +8,9 @@ import (
 	"github.com/ottla/ottla/protocol/msg"
 )
 
-// maxPartition bounds partition numbers, so that a damaged record cannot ask for memory.
-const maxPartition = 1 << 22
+// maxGap is how far a partition's number may be ahead of those that are there, so that a damaged record cannot ask
+// for memory. A request makes at most 10,000 partitions.
+const maxGap = 1 << 16
 
 // editTopic is the topic being changed, nil if there is none with that id.
 func (d *Delta) editTopic(id protocol.UUID) *topicEdit {
@@ -71,7 +72,7 @@ func (d *Delta) partition(r *msg.PartitionRecord) error {
 	if e == nil {
 		return fmt.Errorf("partition %d of unknown topic id %s", r.PartitionID, r.TopicID)
 	}
-	if r.PartitionID < 0 || r.PartitionID >= maxPartition {
+	if r.PartitionID < 0 || int(r.PartitionID)-len(e.parts) > maxGap {
 		return fmt.Errorf("partition number %d of topic %q", r.PartitionID, e.name)
 	}
 	dirs, err := directories(r.Replicas, r.Directories)
