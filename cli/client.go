@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla/ottla/config"
+	"github.com/ottla/ottla/protocol"
 )
 
 // clientConfig holds a client's settings under Kafka's names, from a properties file and from options.
@@ -260,6 +261,10 @@ func request[Resp kmsg.Response](c *cluster, name string, req kmsg.Request) (Res
 		return none, callError(name, err)
 	}
 	resp, err := send(ctx, req)
+	if notKnown(err) {
+		a, _ := protocol.APIOf(req.Key())
+		return none, &unsupportedError{a.Name}
+	}
 	if err != nil {
 		return none, callError(name, err)
 	}
@@ -286,8 +291,21 @@ func callError(name string, err error) error {
 	return err
 }
 
-// unsupported reports whether a broker did not know the request.
+// unsupportedError is a request that the cluster does not know.
+type unsupportedError struct{ api string }
+
+func (e *unsupportedError) Error() string { return "The cluster does not support the request " + e.api }
+
+func (e *unsupportedError) javaClass() string { return kafkaErrors + "UnsupportedVersionException" }
+
+// unsupported reports whether the cluster did not know a request.
 func unsupported(err error) bool {
+	var u *unsupportedError
+	return errors.As(err, &u)
+}
+
+// notKnown recognises the client library's error for such a request, which it does not export.
+func notKnown(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "request key is unknown") ||
 		strings.Contains(err.Error(), "broker is too old"))
 }

@@ -112,7 +112,7 @@ var masks = []struct {
 	with string
 }{
 	{regexp.MustCompile(`(?m)^Option (\(\* = required\))? +Description *\n(?s:.*)\z`), "USAGE\n"},
-	{regexp.MustCompile(`(?s)^usage: .*\z`), "USAGE\n"},
+	{regexp.MustCompile(`(?m)^usage: .*\n(?: +.*\n)*`), "USAGE\n"},
 	{regexp.MustCompile(`(?m)^\tat .*\n`), ""},
 	{regexp.MustCompile(`(?m)^\t\.\.\. [0-9]+ more\n`), ""},
 	{regexp.MustCompile(`(?m)^Caused by: (joptsimple\.internal\.Reflection|java\.lang\.NumberFormat)Exception.*\n`), ""},
@@ -122,13 +122,24 @@ var masks = []struct {
 	{regexp.MustCompile(`TopicId: [A-Za-z0-9_-]{22}`), "TopicId: ID"},
 	{regexp.MustCompile(`CreateTime:[0-9]+`), "CreateTime:TIME"},
 	{regexp.MustCompile(`(?m)^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]+, .*$`), "MEASURED"},
+	{regexp.MustCompile(`, [0-9.]+ records/sec .*ms 99.9th\.`), " MEASURED"},
+	{regexp.MustCompile(`directory\.id=[A-Za-z0-9_-]{22}`), "directory.id=ID"},
+	{regexp.MustCompile(`[0-9]+ ms ago +`), "AGO "},
+	{regexp.MustCompile(`(Epoch|HighWatermark): +[0-9]+`), "$1: N"},
+	{regexp.MustCompile(`(?m)^(NodeId|[0-9]+ +)\t.*\t`), "QUORUM"},
 }
+
+// complaint is what is wrong with a command line with subcommands, which Kafka's tools wrap.
+var complaint = regexp.MustCompile(`(?ms)^[a-z-]+: +error:.*\z`)
 
 // lines are the lines of a text with the masks on; sorted and without empty ones if their order means nothing.
 func lines(text string, unordered bool) []string {
 	for _, m := range masks {
 		text = m.find.ReplaceAllString(text, m.with)
 	}
+	text = complaint.ReplaceAllStringFunc(text, func(s string) string { // Kafka's are justified
+		return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "-- ", "--")
+	})
 	text = strings.TrimSuffix(text, "\n")
 	if text == "" {
 		return nil

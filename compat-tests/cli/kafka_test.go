@@ -5,10 +5,12 @@ package cli
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,8 +44,9 @@ type kafkaJVM struct {
 	cmd     *exec.Cmd
 }
 
+const script = "../kafka-tool.sh"
+
 func startKafka() (*kafkaJVM, error) {
-	const script = "../kafka-tool.sh"
 	list, err := exec.Command(script, "tools").Output()
 	if err != nil {
 		return nil, err
@@ -69,8 +72,33 @@ func (k *kafkaJVM) close() {
 	_ = k.cmd.Wait()
 }
 
+// endsItself reports whether a run would end the JVM without asking Kafka's exit procedure, as some tools do when the
+// command line is wrong.
+func endsItself(tool string, args []string) bool {
+	switch tool {
+	case "cluster", "verifiable-producer", "verifiable-consumer":
+		return len(args) == 0 || slices.Contains(args, "--help")
+	}
+	return false
+}
+
+// alone runs a tool in a JVM of its own.
+func alone(t *testing.T, tool string, args []string) result {
+	var out, errs bytes.Buffer
+	cmd := exec.Command(script, append([]string{tool}, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
 // run is a runner.
 func (k *kafkaJVM) run(t *testing.T, tool, stdin string, args []string) result {
+	if endsItself(tool, args) {
+		return alone(t, tool, args)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	fields := append([]string{k.classes[tool], stdin}, args...)

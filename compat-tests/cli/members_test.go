@@ -61,6 +61,10 @@ func TestGroupWithMembers(t *testing.T) {
 		"~consumer-groups --bootstrap-server {b} --list --state stable",
 		"~consumer-groups --bootstrap-server {b} --list --type classic --state",
 		"consumer-groups --bootstrap-server {b} --list --type consumer",
+		"~groups --bootstrap-server {b} --list",
+		"~groups --bootstrap-server {b} --list --consumer",
+		"~groups --bootstrap-server {b} --list --share",
+		"~groups --bootstrap-server {b} --list --group-type classic --protocol consumer",
 	}}
 	s.run(t)
 }

@@ -318,20 +318,32 @@ func TestConfigsCommandLine(t *testing.T) {
 }
 
 // optionName finds the options in a usage table.
-var optionName = regexp.MustCompile(`(?m)^(?:\* )?(--[a-z.-]+)`)
+var optionName = regexp.MustCompile(`(?m)^(?:\* |  )?(--[a-z.-]+)`)
+
+// subcommands have options of their own.
+var subcommands = map[string][]string{
+	"features":        {"describe", "upgrade", "downgrade", "disable", "version-mapping", "feature-dependencies"},
+	"metadata-quorum": {"describe", "add-controller", "remove-controller"},
+	"storage":         {"info", "format", "version-mapping", "feature-dependencies", "random-uuid"},
+}
 
 // TestUsage checks that the tools have the options that Kafka's have; the words about them are their own.
 func TestUsage(t *testing.T) {
 	for _, tool := range cli.Names() {
 		t.Run(tool, func(t *testing.T) {
-			theirs, mine := kafka.run(t, tool, "", []string{"--help"}), ours(t, tool, "", []string{"--help"})
-			a, b := options(theirs), options(mine)
-			if !slices.Equal(a, b) || theirs.code != mine.code {
-				t.Errorf("--help exits with %d and has\n%v\nKafka's with %d and\n%v", mine.code, b, theirs.code, a)
+			lines := [][]string{{"--help"}, nil}
+			for _, sub := range subcommands[tool] {
+				lines = append(lines, []string{sub, "--help"})
+				if tool == "metadata-quorum" {
+					lines[len(lines)-1] = append([]string{"--bootstrap-server", bootstrap}, lines[len(lines)-1]...)
+				}
 			}
-			theirs, mine = kafka.run(t, tool, "", nil), ours(t, tool, "", nil)
-			if theirs.code != mine.code || (theirs.stdout == "") != (mine.stdout == "") {
-				t.Errorf("without arguments it exits with %d, Kafka's with %d", mine.code, theirs.code)
+			for _, args := range lines {
+				theirs, mine := kafka.run(t, tool, "", args), ours(t, tool, "", args)
+				a, b := options(theirs), options(mine)
+				if !slices.Equal(a, b) || theirs.code != mine.code || (theirs.stdout == "") != (mine.stdout == "") {
+					t.Errorf("%v exits with %d and has\n%v\nKafka's with %d and\n%v", args, mine.code, b, theirs.code, a)
+				}
 			}
 		})
 	}
@@ -344,4 +356,85 @@ func options(r result) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+func TestStorage(t *testing.T) {
+	const common = "process.roles=broker,controller\nnode.id=1\nlisteners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n" +
+		"controller.listener.names=CONTROLLER\n"
+	const cluster = " -t 97FBi3dPSISmFGpsmmYqQQ"
+	scenario{
+		files: map[string]string{
+			"dynamic": common + "controller.quorum.bootstrap.servers=127.0.0.1:9093\nlog.dirs={dir}/d1\n",
+			"more":    common + "controller.quorum.bootstrap.servers=127.0.0.1:9093\nlog.dirs={dir}/m1,{dir}/m2\n",
+			"fixed":   common + "controller.quorum.voters=1@127.0.0.1:9093\nlog.dirs={dir}/f1\n",
+		},
+		commands: []string{
+			"storage info -c {dir}/dynamic",
+			"storage format -c {dir}/dynamic" + cluster,
+			"storage format -c {dir}/dynamic" + cluster + " --standalone --feature foo=1",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone --feature share.version=9",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone --feature share",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone --feature metadata.version=25 --release-version 4.0",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone --release-version 9.9",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone",
+			"storage format -c {dir}/dynamic" + cluster + " --standalone --ignore-formatted",
+			"storage info -c {dir}/dynamic",
+			"storage format -c {dir}/fixed" + cluster + " --standalone",
+			"storage format -c {dir}/fixed" + cluster + " --release-version 4.0",
+			"~storage format -c {dir}/more" + cluster + " --feature share.version=1 --initial-controllers 1@127.0.0.1:9093:JEXY6aqzQY-32P5TStzaFg,2@127.0.0.1:9094:MvDxzVmcRsaTz33bUuRU6A",
+			"storage format -c {dir}/none" + cluster,
+			"storage format -c {dir}/more",
+			"storage version-mapping",
+			"storage version-mapping -r 4.1",
+			"storage version-mapping -r x",
+			"storage feature-dependencies --feature transaction.version=2",
+			"storage feature-dependencies --feature transaction.version",
+			"storage feature-dependencies --feature eligible.leader.replicas.version=1",
+			"storage feature-dependencies --feature group.version=9",
+		},
+	}.run(t)
+}
+
+func TestMoreTools(t *testing.T) {
+	scenario{commands: []string{
+		"topics --bootstrap-server {b} --create --topic {p}-a --partitions 1",
+		"log-dirs --bootstrap-server {b} --describe --topic-list {p}-a",
+		"log-dirs --bootstrap-server {b} --describe --broker-list 1,9",
+		"log-dirs --bootstrap-server {b} --describe --broker-list x",
+		"log-dirs --bootstrap-server {b}",
+		"groups --bootstrap-server {b} --list --group-type foo",
+		"groups --bootstrap-server {b} --list --share --consumer",
+		"groups --bootstrap-server {b}",
+		"groups --list",
+		"features --bootstrap-server {b} describe",
+		"features --bootstrap-server {b} describe --node-id -1",
+		"features --bootstrap-server {b} upgrade",
+		"features --bootstrap-server {b} upgrade --feature metadata.version=99",
+		"features --bootstrap-server {b} upgrade --feature metadata.version=x",
+		"features --bootstrap-server {b} upgrade --release-version 9.9 --dry-run",
+		"features --bootstrap-server {b} foo",
+		"features --bootstrap-server {b}",
+		"features describe",
+		"features version-mapping --release-version 4.0",
+		"features feature-dependencies --feature foo=2",
+		"metadata-quorum --bootstrap-server {b} describe --status",
+		"metadata-quorum --bootstrap-server {b} describe --replication --human-readable",
+		"metadata-quorum --bootstrap-server {b} describe",
+		"metadata-quorum --bootstrap-server {b} foo",
+		"metadata-quorum describe --status",
+		"metadata-quorum --bootstrap-server {b} add-controller",
+		"metadata-quorum --bootstrap-server {b} remove-controller -i 9 -d AAAAAAAAAAAAAAAAAAAAAQ --dry-run --unregister",
+		"cluster cluster-id --bootstrap-server {b}",
+		"cluster cluster-id --bootstrap-server {b} --config {dir}/none",
+		"cluster list-endpoints --bootstrap-server {b}",
+		"cluster list-endpoints --bootstrap-server {b} --include-fenced-brokers",
+		"cluster api-versions --bootstrap-server {b}",
+		"consumer-perf-test --bootstrap-server {b} --topic {p}-a --num-records 1 --timeout 500 --group {p}-g",
+		"consumer-perf-test --bootstrap-server {b} --topic {p}-a",
+		"consumer-perf-test --topic {p}-a",
+		"producer-perf-test --bootstrap-server {b} --topic {p}-a --num-records 100 --record-size 10 --throughput -1 --warmup-records 10",
+		"get-offsets --bootstrap-server {b} --topic {p}-a",
+		"topics --bootstrap-server {b} --delete --topic {p}-a",
+	}}.run(t)
 }
