@@ -71,7 +71,11 @@ func run(jars, out, version string) error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(out, "zz_generated_all_test.go"), emitTestList(all), 0o644)
+	list, err := emitTestList(all)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, "zz_generated_all_test.go"), list, 0o644)
 }
 
 // readJar returns the jar's schemas in order of record id, then of name.
