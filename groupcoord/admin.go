@@ -106,7 +106,7 @@ func (s *Service) DeleteGroup(ctx context.Context, id string) protocol.ErrorCode
 		if code := g.CheckDelete(); code != protocol.None {
 			return code, group.Outcome{}
 		}
-		return protocol.None, group.Outcome{Records: append(m.offsets.DeleteAll(id), group.MetadataTombstone(id))}
+		return protocol.None, group.Outcome{Records: append(m.offsets.DeleteAll(id), group.MetadataTombstone(id)), Divisible: true}
 	})
 	if err != nil {
 		return codeOf(err)

@@ -21,10 +21,11 @@ type shard struct {
 	partition int32
 	rsm       *rsm.Shard[*machine, group.Record]
 	waiters   waiters
+	logger    *zap.Logger
 }
 
 func (s *Service) newShard(partition int32) *shard {
-	sh := &shard{partition: partition}
+	sh := &shard{partition: partition, logger: s.o.Logger}
 	name := fmt.Sprintf("%s-%d", protocol.ConsumerOffsetsTopic, partition)
 	log := &shardLog{s: s, partition: partition}
 	logger := s.o.Logger.With(zap.String("shard", name))
@@ -48,6 +49,9 @@ func sortedShards(m map[int32]*shard) []*shard {
 
 // outcome turns what the rules decided into what the state machine carries out.
 func (sh *shard) outcome(o group.Outcome) rsm.Outcome[group.Record] {
+	for _, n := range o.Notes {
+		sh.logger.Info(n.Text, zap.String("group", n.Group))
+	}
 	out := rsm.Outcome[group.Record]{Records: o.Records, Divisible: o.Divisible}
 	if len(o.Timers) > 0 {
 		out.Timers = make([]rsm.Timer, len(o.Timers))

@@ -28,7 +28,9 @@ func (h *handlers) findCoordinator(ctx context.Context, c *Call, req kmsg.Reques
 	if r.Version < 4 {
 		f := h.coordinatorOf(ctx, c, r, r.CoordinatorKey)
 		resp.ErrorCode, resp.NodeID, resp.Host, resp.Port = f.ErrorCode, f.NodeID, f.Host, f.Port
-		resp.ErrorMessage = f.ErrorMessage
+		if resp.ErrorMessage = f.ErrorMessage; f.ErrorCode == 0 {
+			resp.ErrorMessage = kmsg.StringPtr(protocol.None.String()) // as Kafka, though nothing is wrong
+		}
 		return Body(resp), nil
 	}
 	for _, key := range r.CoordinatorKeys {

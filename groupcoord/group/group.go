@@ -3,6 +3,7 @@
 package group
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -79,6 +80,8 @@ type Outcome struct {
 	Records []Record
 	Timers  []Timer
 	Replies []Reply
+	// Notes are for the operator's log.
+	Notes []Note
 	// Divisible records may be written in several batches: clean-up work.
 	Divisible bool
 	// Refused, if set, decides what follows when the log does not take the records. Nothing of them was applied.
@@ -90,6 +93,14 @@ func (o *Outcome) Reply(t Token, r kmsg.Response) {
 	if t != 0 {
 		o.Replies = append(o.Replies, Reply{t, r})
 	}
+}
+
+// Note is what happened to a group, in a few words.
+type Note struct{ Group, Text string }
+
+// Note adds a line for the operator's log.
+func (o *Outcome) Note(group, format string, args ...any) {
+	o.Notes = append(o.Notes, Note{group, fmt.Sprintf(format, args...)})
 }
 
 // Arm sets a timer.

@@ -74,7 +74,7 @@ func (gs *Groups) Loaded(now time.Time, c Config) group.Outcome {
 			o.Arm(group.MemberTimer, g.ID, m.ID, now.Add(m.Session))
 		}
 		if len(g.members) > c.MaxSize {
-			gs.prepare(&o, g, now, c)
+			gs.prepare(&o, g, now, c, "it has more members than group.max.size")
 		}
 	}
 	return o
@@ -101,6 +101,7 @@ func (gs *Groups) Expire(now time.Time, c Config, t group.Timer) group.Outcome {
 // expireMember is the end of a session.
 func (gs *Groups) expireMember(o *group.Outcome, g *Group, id string, now time.Time, c Config) {
 	if g.pending[id] {
+		o.Note(g.ID, "Member id %s was not used in time", id)
 		g.drop(id)
 		gs.maybeCompleteJoin(o, g, now, c)
 		return
@@ -109,8 +110,9 @@ func (gs *Groups) expireMember(o *group.Outcome, g *Group, id string, now time.T
 	if m == nil || !m.isNew && (m.joining != 0 || m.syncing != 0) {
 		return // who waits for the others is alive; the timer is armed again when it is answered
 	}
+	o.Note(g.ID, "The session of member %s ended", id)
 	gs.removeMember(o, g, m)
-	gs.memberGone(o, g, now, c)
+	gs.memberGone(o, g, now, c, "a session ended")
 }
 
 // removeMember takes a member away and answers what it has parked: it has to join anew, if it still lives.
@@ -122,10 +124,10 @@ func (gs *Groups) removeMember(o *group.Outcome, g *Group, m *Member) {
 }
 
 // memberGone is what follows for those who stay.
-func (gs *Groups) memberGone(o *group.Outcome, g *Group, now time.Time, c Config) {
+func (gs *Groups) memberGone(o *group.Outcome, g *Group, now time.Time, c Config, why string) {
 	switch g.State {
 	case Stable, CompletingRebalance:
-		gs.prepare(o, g, now, c)
+		gs.prepare(o, g, now, c, why)
 	case PreparingRebalance:
 		gs.maybeCompleteJoin(o, g, now, c)
 	}

@@ -57,6 +57,9 @@ func (d *driver) call(who string) Call {
 // carryOut does what was decided. It says with which error the records were refused, if they were.
 func (d *driver) carryOut(o group.Outcome) protocol.ErrorCode {
 	d.t.Helper()
+	for _, n := range o.Notes {
+		d.logf("  note %s", n.Text)
+	}
 	for _, t := range o.Timers {
 		key := t
 		key.At = time.Time{}

@@ -1,6 +1,7 @@
 package classic
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -58,9 +59,21 @@ func (gs *Groups) Leave(now time.Time, c Config, req *kmsg.LeaveGroupRequest) (g
 		})
 	}
 	if anybody {
-		gs.memberGone(&o, g, now, c)
+		gs.memberGone(&o, g, now, c, "members left")
 	}
 	return o, r
+}
+
+// reason is what a client gives as its reason (KIP-800), for people, cut to a line.
+func reason(s *string) string {
+	const most = 100
+	switch {
+	case s == nil || *s == "":
+		return "no reason given"
+	case len(*s) > most:
+		return strconv.QuoteToGraphic((*s)[:most]) + "..."
+	}
+	return strconv.QuoteToGraphic(*s)
 }
 
 func (gs *Groups) leave(o *group.Outcome, g *Group, who kmsg.LeaveGroupRequestMember) protocol.ErrorCode {
@@ -83,6 +96,7 @@ func (gs *Groups) leave(o *group.Outcome, g *Group, who kmsg.LeaveGroupRequestMe
 			return code
 		}
 	}
+	o.Note(g.ID, "Member %s left: %s", id, reason(who.Reason))
 	gs.removeMember(o, g, g.members[id])
 	return protocol.None
 }

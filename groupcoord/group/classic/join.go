@@ -149,7 +149,7 @@ func (j *join) newMember(id string) {
 	}
 	g.add(m, j.req.ProtocolType)
 	j.o.Arm(group.MemberTimer, g.ID, id, j.Now.Add(newMemberTimeout))
-	j.rebalanceOrComplete(j.o, g, j.Now, j.Config)
+	j.rebalanceOrComplete(j.o, g, j.Now, j.Config, "member "+id+" is new, "+reason(j.req.Reason))
 }
 
 // rejoin is a known member coming back.
@@ -169,7 +169,7 @@ func (j *join) rejoin() {
 		j.o.Reply(j.Token, g.joined(m, g.State == CompletingRebalance))
 	default:
 		j.update(m)
-		j.rebalanceOrComplete(j.o, g, j.Now, j.Config)
+		j.rebalanceOrComplete(j.o, g, j.Now, j.Config, "member "+m.ID+" joins again, "+reason(j.req.Reason))
 	}
 }
 

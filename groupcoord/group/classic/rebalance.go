@@ -8,16 +8,17 @@ import (
 )
 
 // rebalanceOrComplete follows a member's join: a rebalance begins, or the one that waits for it may be complete.
-func (gs *Groups) rebalanceOrComplete(o *group.Outcome, g *Group, now time.Time, c Config) {
+func (gs *Groups) rebalanceOrComplete(o *group.Outcome, g *Group, now time.Time, c Config, why string) {
 	if g.State == PreparingRebalance {
 		gs.maybeCompleteJoin(o, g, now, c)
 		return
 	}
-	gs.prepare(o, g, now, c)
+	gs.prepare(o, g, now, c, why)
 }
 
 // prepare begins a rebalance: all members have to join again.
-func (gs *Groups) prepare(o *group.Outcome, g *Group, now time.Time, c Config) {
+func (gs *Groups) prepare(o *group.Outcome, g *Group, now time.Time, c Config, why string) {
+	o.Note(g.ID, "Rebalancing after generation %d: %s", g.Generation, why)
 	if g.State == CompletingRebalance {
 		for _, m := range g.inOrder() {
 			m.Assignment = []byte{}
@@ -79,6 +80,7 @@ func (gs *Groups) completeJoin(o *group.Outcome, g *Group, now time.Time, c Conf
 	o.Cancel(group.JoinTimer, g.ID, "")
 	for _, m := range g.inOrder() {
 		if m.joining == 0 && m.Instance == "" {
+			o.Note(g.ID, "Member %s did not join again in time", m.ID)
 			gs.removeMember(o, g, m)
 		}
 	}
@@ -116,6 +118,7 @@ func (gs *Groups) becomeEmpty(o *group.Outcome, g *Group, now time.Time) {
 	}
 	after := *g
 	after.Generation, after.Protocol, after.Leader, after.Since = g.Generation+1, "", "", now.UnixMilli()
+	o.Note(g.ID, "Generation %d is empty", after.Generation)
 	o.Records = append(o.Records, group.MetadataRecord(g.ID, after.stored()))
 	o.Refused = func(now time.Time, _ protocol.ErrorCode) group.Outcome {
 		empty(now) // nothing of it needs the log: the next generation is written when there is one
@@ -130,6 +133,7 @@ func (gs *Groups) nextGeneration(o *group.Outcome, g *Group, now time.Time) {
 	g.topics = g.subscribed()
 	g.enter(CompletingRebalance, now)
 	g.unsynced = map[string]bool{}
+	o.Note(g.ID, "Generation %d has %d members, led by %s, protocol %s", g.Generation, len(g.members), g.Leader, g.Protocol)
 	for _, m := range g.inOrder() {
 		if m.joining != 0 {
 			o.Reply(g.takeJoin(m), g.joined(m, true))
@@ -148,8 +152,9 @@ func (gs *Groups) syncTimeUp(o *group.Outcome, g *Group, now time.Time, c Config
 	}
 	for _, m := range g.inOrder() {
 		if g.unsynced[m.ID] {
+			o.Note(g.ID, "Member %s did not ask for its assignment in time", m.ID)
 			gs.removeMember(o, g, m)
 		}
 	}
-	gs.prepare(o, g, now, c)
+	gs.prepare(o, g, now, c, "members are missing")
 }

@@ -23,13 +23,14 @@ func (j *join) static() {
 	switch g.State {
 	case Stable:
 		if g.vote() == g.Protocol {
+			j.o.Note(g.ID, "Member %s takes the place of %s in generation %d", m.ID, before.ID, g.Generation)
 			j.takeOver(m, before)
 			return
 		}
-		j.prepare(j.o, g, j.Now, j.Config)
+		j.prepare(j.o, g, j.Now, j.Config, "member "+m.ID+" takes the place of "+before.ID+" with another protocol")
 	case CompletingRebalance:
 		// The old id may already be with the leader for assignment; the new one would get nothing.
-		j.prepare(j.o, g, j.Now, j.Config)
+		j.prepare(j.o, g, j.Now, j.Config, "member "+m.ID+" takes the place of "+before.ID)
 	default:
 		j.maybeCompleteJoin(j.o, g, j.Now, j.Config)
 	}

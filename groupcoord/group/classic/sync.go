@@ -81,6 +81,7 @@ func (gs *Groups) assign(o *group.Outcome, g *Group, c Call, given []kmsg.SyncGr
 		v.Members[i].Assignment = by[v.Members[i].MemberID]
 	}
 	generation := g.Generation
+	o.Note(g.ID, "The leader %s has assigned generation %d", g.Leader, generation)
 	for _, m := range g.inOrder() {
 		if m.syncing != 0 {
 			o.Reply(takeSync(m), g.assigned(by[m.ID]))
@@ -92,7 +93,7 @@ func (gs *Groups) assign(o *group.Outcome, g *Group, c Call, given []kmsg.SyncGr
 	o.Refused = func(now time.Time, _ protocol.ErrorCode) group.Outcome {
 		var o group.Outcome
 		if g.State == CompletingRebalance && g.Generation == generation {
-			gs.prepare(&o, g, now, c.Config)
+			gs.prepare(&o, g, now, c.Config, "the assignment could not be written")
 		}
 		return o
 	}
