@@ -16,7 +16,7 @@ import (
 // scenario is a list of command lines that both implementations run in order, each on names of its own unless the
 // scenario is shared. In commands and files {b} is the bootstrap address, {p} the prefix of names, {dir} a directory
 // with the files. A command is "tool arguments"; single quotes keep words together. "~" before the tool: the order of
-// lines is that of a hash table; "<file" at the end: stdin.
+// lines is that of a hash table; "<file" at the end: stdin. "settle" lets a broker apply what a controller has answered.
 type scenario struct {
 	name     string
 	shared   bool // both run on the same names; the commands change nothing
@@ -51,6 +51,11 @@ func (s scenario) play(t *testing.T, run runner, prefix string) []result {
 	}
 	var results []result
 	for _, c := range s.commands {
+		if c == "settle" {
+			time.Sleep(500 * time.Millisecond)
+			results = append(results, result{})
+			continue
+		}
 		words := split(fill.Replace(strings.TrimPrefix(c, "~")))
 		var stdin string
 		if last := words[len(words)-1]; strings.HasPrefix(last, "<") {
