@@ -78,7 +78,7 @@ func kept(image *metadata.Image, without string) (out []string) {
 		if err != nil {
 			text = []byte(err.Error())
 		}
-		out = append(out, fmt.Sprintf("%T %s", r, text))
+		out = append(out, fmt.Sprintf("%T %s", r, bytes.ReplaceAll(text, []byte(":null"), []byte(":[]"))))
 	}
 	return append(out, fmt.Sprintf("%+v", image.Voters()), fmt.Sprint(image.Feature(metadata.KRaftVersion)))
 }
