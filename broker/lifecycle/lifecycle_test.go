@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 // controller answers as the table in KIP-631 says: caught up and not wishing to be
 // fenced is unfenced; a wish to shut down is granted when nothing is led any more.
 type controller struct {
+	mu            sync.Mutex           // what follows is the broker's and the test's
 	registerCodes []protocol.ErrorCode // answered in turn before success
 	heartbeats    int
 	stillLeading  int // heartbeats with a wish to shut down that are not granted yet
@@ -28,6 +30,8 @@ type controller struct {
 const epoch = 17
 
 func (c *controller) do(_ context.Context, req kmsg.Request) (kmsg.Response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch req := req.(type) {
 	case *kmsg.BrokerRegistrationRequest:
 		r := kmsg.NewPtrBrokerRegistrationResponse()
@@ -60,8 +64,21 @@ func (c *controller) do(_ context.Context, req kmsg.Request) (kmsg.Response, err
 	return nil, errors.New("unexpected request")
 }
 
+func (c *controller) offset() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.metadata
+}
+
+// locked looks at or changes the controller while the broker may be asking it.
+func (c *controller) locked(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
 func newBroker(c *controller) *Broker {
-	return New(Options{NodeID: 1, ClusterID: "c", PreviousEpoch: -1, Do: c.do, MetadataOffset: func() int64 { return c.metadata },
+	return New(Options{NodeID: 1, ClusterID: "c", PreviousEpoch: -1, Do: c.do, MetadataOffset: c.offset,
 		HeartbeatInterval: 2 * time.Second, SessionTimeout: 9 * time.Second})
 }
 
@@ -76,20 +93,24 @@ func TestLife(t *testing.T) {
 		b.Start()
 		defer b.Close()
 		time.Sleep(35 * time.Millisecond)
-		if b.State() != Registered || c.heartbeats != 4 {
-			t.Errorf("state %d after %d heartbeats; want a heartbeat each 10 ms until caught up", b.State(), c.heartbeats)
-		}
-		c.metadata = epoch
+		c.locked(func() {
+			if b.State() != Registered || c.heartbeats != 4 {
+				t.Errorf("state %d after %d heartbeats; want a heartbeat each 10 ms until caught up", b.State(), c.heartbeats)
+			}
+			c.metadata = epoch
+		})
 		if err := b.AwaitUnfenced(t.Context()); err != nil || b.State() != Running {
 			t.Fatalf("state %d, %v", b.State(), err)
 		}
-		c.gaps = nil
+		c.locked(func() { c.gaps = nil })
 		time.Sleep(9 * time.Second)
-		for _, g := range c.gaps {
-			if g != 2*time.Second {
-				t.Errorf("a heartbeat after %v, want each 2 s", g)
+		c.locked(func() {
+			for _, g := range c.gaps {
+				if g != 2*time.Second {
+					t.Errorf("a heartbeat after %v, want each 2 s", g)
+				}
 			}
-		}
+		})
 		start := time.Now()
 		if err := b.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
@@ -98,9 +119,11 @@ func TestLife(t *testing.T) {
 			t.Errorf("shut down after %v, want three pauses of 50 ms", d)
 		}
 		time.Sleep(10 * time.Second)
-		if c.afterGrant != 0 {
-			t.Errorf("%d heartbeats after the controller let go: they would unfence the broker", c.afterGrant)
-		}
+		c.locked(func() {
+			if c.afterGrant != 0 {
+				t.Errorf("%d heartbeats after the controller let go: they would unfence the broker", c.afterGrant)
+			}
+		})
 	})
 }
 
