@@ -91,7 +91,7 @@ func TestMetadataKept(t *testing.T) {
 	d.settings = append(d.settings, "metadata.log.max.record.bytes.between.snapshots=1", "auto.create.topics.enable=true")
 	before := kept(d.image(), own)
 	s := d.start()
-	cl := s.client(t, kgo.AllowAutoTopicCreation())
+	cl := s.client(t, kgo.AllowAutoTopicCreation(), kgo.DisableIdempotentWrite())
 	must(t, cl.ProduceSync(t.Context(), &kgo.Record{Topic: own, Value: []byte("1")}).FirstErr())
 	s.stop()
 	if id, path := d.newestSnapshot(); id.EndOffset == 0 {
