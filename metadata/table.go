@@ -71,7 +71,6 @@ func (e *edit[V]) begin() {
 
 func (e *edit[V]) set(key []byte, v V) { e.begin(); e.txn.Insert(key, v) }
 func (e *edit[V]) delete(key []byte)   { e.begin(); e.txn.Delete(key) }
-func (e *edit[V]) changed() bool       { return e.txn != nil }
 
 func (e *edit[V]) commit() table[V] {
 	if e.txn == nil {

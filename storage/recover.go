@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/ottla/ottla/protocol"
 	"github.com/ottla/ottla/protocol/record"
 )
 
@@ -256,9 +255,4 @@ func (r *batchReader) fill(n int) error {
 	r.pos += int64(more)
 	r.have = buf[:kept+more]
 	return nil
-}
-
-// lostToDisk says that a load failed for the disk's sake and not for the content's.
-func lostToDisk(err error) bool {
-	return protocol.CodeOf(err) == protocol.KafkaStorageError || isIOError(err)
 }

@@ -227,7 +227,7 @@ func (k *kafkaLog) departure(c *Catalog, want []metadata.Record) (string, Result
 func (k *kafkaLog) heartbeat(c *Catalog, first *msg.BrokerRegistrationChangeRecord, want []metadata.Record) (string, Result) {
 	r := newest(kmsg.NewPtrBrokerHeartbeatRequest())
 	r.BrokerID, r.BrokerEpoch, r.CurrentMetadataOffset = first.BrokerID, first.BrokerEpoch, c.NextOffset()-1
-	last := want[len(want)-1].(metadata.Record)
+	last := want[len(want)-1]
 	if l, ok := last.(*msg.BrokerRegistrationChangeRecord); ok && l.CordonedLogDirs != nil {
 		r.CordonedLogDirs = [][16]byte{}
 	}

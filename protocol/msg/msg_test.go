@@ -195,10 +195,6 @@ func TestNativeMember(t *testing.T) {
 
 // FuzzDecode: no bytes make a decoder panic, and what decodes also encodes to something that decodes to the same.
 func FuzzDecode(f *testing.F) {
-	names := make([]string, 0, len(all))
-	for n := range all {
-		names = append(names, n)
-	}
 	for _, l := range lines(f, "vectors.txt") {
 		v, _ := strconv.Atoi(l[1])
 		f.Add(l[0], int16(v), unhex(f, l[2]))

@@ -19,8 +19,6 @@ type reader struct {
 	err error
 }
 
-func (r *reader) ok() bool { return r.err == nil }
-
 func (r *reader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format+": %w", append(args, ErrCorrupt)...)

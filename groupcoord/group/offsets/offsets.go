@@ -28,10 +28,7 @@ type entry struct {
 	at int64
 }
 
-type pendingOffset struct {
-	entry
-	deleted bool
-}
+type pendingOffset struct{ entry }
 
 // NewStore is an empty shard.
 func NewStore() *Store { return &Store{groups: map[string]topics{}} }
