@@ -16,7 +16,7 @@ import (
 // scenario is a list of command lines that both implementations run in order, each on names of its own unless the
 // scenario is shared. In commands and files {b} is the bootstrap address, {p} the prefix of names, {dir} a directory
 // with the files. A command is "tool arguments"; single quotes keep words together. "~" before the tool: the order of
-// lines is that of a hash table; "<file" at the end: stdin. "settle" lets a broker apply what a controller has answered.
+// lines is that of a hash table; "<file" at the end: stdin.
 type scenario struct {
 	name     string
 	shared   bool // both run on the same names; the commands change nothing
@@ -38,6 +38,9 @@ func (s scenario) run(t *testing.T) {
 	}
 }
 
+// settle is how long Apache Kafka's broker may take to apply what its controller has answered already.
+const settle = 250 * time.Millisecond
+
 // play runs the commands and returns their results with the names and paths masked.
 func (s scenario) play(t *testing.T, run runner, prefix string) []result {
 	t.Helper()
@@ -51,11 +54,6 @@ func (s scenario) play(t *testing.T, run runner, prefix string) []result {
 	}
 	var results []result
 	for _, c := range s.commands {
-		if c == "settle" {
-			time.Sleep(500 * time.Millisecond)
-			results = append(results, result{})
-			continue
-		}
 		words := split(fill.Replace(strings.TrimPrefix(c, "~")))
 		var stdin string
 		if last := words[len(words)-1]; strings.HasPrefix(last, "<") {
@@ -66,6 +64,9 @@ func (s scenario) play(t *testing.T, run runner, prefix string) []result {
 			stdin, words = string(b), words[:len(words)-1]
 		}
 		r := run(t, words[0], stdin, words[1:])
+		if slices.ContainsFunc(words, func(w string) bool { return w == "--create" || w == "--alter" || w == "--delete" }) {
+			time.Sleep(settle)
+		}
 		r.stdout, r.stderr = hide.Replace(r.stdout), hide.Replace(r.stderr)
 		results = append(results, r)
 	}

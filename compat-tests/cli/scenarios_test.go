@@ -282,11 +282,9 @@ func TestConfigs(t *testing.T) {
 			"configs --bootstrap-server {b} --describe --broker 7",
 			"configs --bootstrap-server {b} --describe --broker x",
 			"configs --bootstrap-server {b} --alter --broker 1 --add-config log.retention.ms=123456789",
-			"settle",
 			"configs --bootstrap-server {b} --describe --broker 1",
 			"configs --bootstrap-server {b} --alter --broker 1 --delete-config log.retention.ms",
 			"configs --bootstrap-server {b} --alter --broker-defaults --add-config log.retention.ms=223456789",
-			"settle",
 			"configs --bootstrap-server {b} --describe --entity-type brokers --entity-default",
 			"configs --bootstrap-server {b} --describe --entity-type brokers",
 			"configs --bootstrap-server {b} --alter --broker-defaults --delete-config log.retention.ms",
@@ -401,7 +399,6 @@ func TestStorage(t *testing.T) {
 func TestMoreTools(t *testing.T) {
 	scenario{commands: []string{
 		"topics --bootstrap-server {b} --create --topic {p}-a --partitions 1",
-		"settle",
 		"log-dirs --bootstrap-server {b} --describe --topic-list {p}-a",
 		"log-dirs --bootstrap-server {b} --describe --broker-list 1,9",
 		"log-dirs --bootstrap-server {b} --describe --broker-list x",
