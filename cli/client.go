@@ -271,16 +271,35 @@ func request[Resp kmsg.Response](c *cluster, name string, req kmsg.Request) (Res
 	return resp.(Resp), nil
 }
 
-// await returns when a broker has answered: the client library gives up on its own metadata too early for a cluster
-// that is just starting.
+// await returns when a broker has answered: the client library gives up too early on a cluster that is just starting.
 func (c *cluster) await(ctx context.Context) error {
 	if len(c.cl.DiscoveredBrokers()) > 0 {
 		return nil
 	}
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = []kmsg.MetadataRequestTopic{}
-	_, err := c.cl.Request(ctx, req)
-	return err
+	return persist(ctx, func() error {
+		_, err := c.cl.Request(ctx, req)
+		return err
+	})
+}
+
+// persist tries something again for as long as no broker can be reached and ctx allows, with pauses up to a second.
+func persist(ctx context.Context, try func() error) error {
+	pause := 50 * time.Millisecond
+	for {
+		err := try()
+		var network *net.OpError
+		if err == nil || !errors.As(err, &network) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, time.Second)
+	}
 }
 
 func callError(name string, err error) error {

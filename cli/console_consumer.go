@@ -13,6 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/ottla/ottla/protocol"
 )
 
 const consoleConsumer = consumerTools + "ConsoleConsumer"
@@ -90,7 +92,12 @@ type consoleJob struct {
 	events    bool
 	out       formatter
 	count     int64
+	at        *positions // of a member that commits, else nil
+	consumed  map[protocol.TopicPartition]bool
 }
+
+// positionTimeout bounds the questions about where a consumer stands.
+const positionTimeout = 10 * time.Second
 
 func newConsoleConsumer(e *env, p *parsed) (*consoleJob, error) {
 	if err := checkConsoleConsumer(e, p); err != nil {
@@ -266,6 +273,10 @@ func (j *consoleJob) client() (*kgo.Client, error) {
 			return nil, err
 		}
 		opts = append(opts, group...)
+		if j.conf["enable.auto.commit"] != "false" {
+			j.at, j.consumed = newPositions(j.conf["auto.offset.reset"]), map[protocol.TopicPartition]bool{}
+			opts = append(opts, j.at.options()...)
+		}
 		if j.topic != "" {
 			opts = append(opts, kgo.ConsumeTopics(j.topic))
 		} else {
@@ -315,14 +326,25 @@ func (j *consoleJob) run() (code int, err error) {
 // close commits what was written and leaves the group.
 func (j *consoleJob) close(cl *kgo.Client) {
 	j.env.flush()
-	if !j.single && j.conf["enable.auto.commit"] != "false" {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := cl.CommitMarkedOffsets(ctx); err != nil {
+	if j.at != nil {
+		if err := j.commit(cl); err != nil {
 			j.env.log("WARN", consoleConsumer, "The offsets of group "+j.conf["group.id"]+" could not be committed: "+err.Error())
 		}
 	}
 	cl.Close()
+}
+
+func (j *consoleJob) commit(cl *kgo.Client) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*positionTimeout)
+	defer cancel()
+	if err := cl.CommitMarkedOffsets(ctx); err != nil {
+		return err
+	}
+	rest, err := j.at.uncommitted(cl, j.conf["group.id"], j.consumed)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	return commitSync(ctx, cl, rest)
 }
 
 // consume writes records until it shall end. Only a record that cannot be written is an error.
@@ -352,7 +374,10 @@ func (j *consoleJob) consume(ctx context.Context, cl *kgo.Client) error {
 				fmt.Fprintf(j.env.stderr, "%s%s", logLine("ERROR", consoleConsumer,
 					"Error processing message, skipping this message: "), trace(err))
 			}
-			cl.MarkCommitRecords(r)
+			if j.at != nil {
+				cl.MarkCommitRecords(r)
+				j.consumed[protocol.TopicPartition{Topic: r.Topic, Partition: r.Partition}] = true
+			}
 		}
 		if j.env.out.Flush() != nil {
 			j.env.errorln("Unable to write to standard out, closing consumer.")

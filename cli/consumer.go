@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // consumerKeys are the consumer settings that have an effect in these tools, or need none, beside those of every client.
@@ -131,4 +133,21 @@ func assignors(classes string) ([]kgo.GroupBalancer, error) {
 		}
 	}
 	return all, nil
+}
+
+// commitSync commits offsets as a member of its group and waits for the answer.
+func commitSync(ctx context.Context, cl *kgo.Client, offsets map[string]map[int32]kgo.EpochOffset) error {
+	var failed error
+	cl.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		failed = err
+		if err != nil || resp == nil {
+			return
+		}
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				failed = firstError(failed, coded(p.ErrorCode, nil))
+			}
+		}
+	})
+	return failed
 }

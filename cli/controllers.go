@@ -63,12 +63,15 @@ func (c *cluster) activeController() (string, error) {
 
 // askSeeds sends a request to the first of the bootstrap servers that answers.
 func (c *cluster) askSeeds(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
-	err := errors.New("there is no bootstrap server")
-	for _, b := range c.cl.SeedBrokers() {
-		var resp kmsg.Response
-		if resp, err = b.RetriableRequest(ctx, req); err == nil {
-			return resp, nil
+	var resp kmsg.Response
+	err := persist(ctx, func() error {
+		err := errors.New("there is no bootstrap server")
+		for _, b := range c.cl.SeedBrokers() {
+			if resp, err = b.RetriableRequest(ctx, req); err == nil {
+				return nil
+			}
 		}
-	}
-	return nil, err
+		return err
+	})
+	return resp, err
 }

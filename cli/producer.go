@@ -154,32 +154,44 @@ func (p *producer) awaitTopic(topic string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.maxBlock)
 	defer cancel()
-	for {
-		req := kmsg.NewPtrMetadataRequest()
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(topic)
-		req.Topics, req.AllowAutoTopicCreation = append(req.Topics, t), true
-		resp, err := p.cl.Request(ctx, req)
-		if err == nil {
-			switch code := protocol.ErrorCode(resp.(*kmsg.MetadataResponse).Topics[0].ErrorCode); code {
-			case protocol.None:
-				p.known[topic] = nil
-				return nil
-			case protocol.InvalidTopicException:
-				p.known[topic] = &brokerError{code, "Invalid topics: [" + topic + "]"}
-				return p.known[topic]
-			case protocol.TopicAuthorizationFailed:
-				p.known[topic] = &brokerError{code, "Not authorized to access topics: [" + topic + "]"}
-				return p.known[topic]
-			}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		settled, err := p.askTopic(ctx, topic)
+		if settled {
+			p.known[topic] = err
+			return err
 		}
 		select {
 		case <-ctx.Done():
 			return &javaError{class: kafkaErrors + "TimeoutException",
 				msg: fmt.Sprintf("Topic %s not present in metadata after %d ms.", topic, p.maxBlock.Milliseconds())}
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
+}
+
+// askTopic asks for the topic's metadata once. It is settled if the topic is there or never can be.
+func (p *producer) askTopic(ctx context.Context, topic string) (settled bool, err error) {
+	req := kmsg.NewPtrMetadataRequest()
+	t := kmsg.NewMetadataRequestTopic()
+	t.Topic = kmsg.StringPtr(topic)
+	req.Topics, req.AllowAutoTopicCreation = append(req.Topics, t), true
+	resp, err := p.cl.Request(ctx, req)
+	if err != nil {
+		return false, nil
+	}
+	topics := resp.(*kmsg.MetadataResponse).Topics
+	if len(topics) != 1 {
+		return false, nil
+	}
+	switch code := protocol.ErrorCode(topics[0].ErrorCode); code {
+	case protocol.None:
+		return true, nil
+	case protocol.InvalidTopicException:
+		return true, &brokerError{code, "Invalid topics: [" + topic + "]"}
+	case protocol.TopicAuthorizationFailed:
+		return true, &brokerError{code, "Not authorized to access topics: [" + topic + "]"}
+	}
+	return false, nil
 }
 
 // send buffers a record and calls done when it is acknowledged or given up, maybe on another goroutine. It blocks

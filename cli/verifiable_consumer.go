@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // runVerifiableConsumer is kafka-verifiable-consumer: consume as a member of a group and print what happens.
@@ -232,31 +231,14 @@ func (v *verifyingConsumer) poll(ctx context.Context) {
 	if v.auto {
 		return
 	}
-	if err := v.commit(commits); err != nil {
+	commitCtx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := commitSync(commitCtx, v.cl, commits); err != nil {
 		text := err.Error()
 		committed.Error, committed.Success = &text, false
 	}
 	committed.event = eventNamed("offsets_committed")
 	v.log.print(committed)
-}
-
-// commit commits offsets and waits for the answer.
-func (v *verifyingConsumer) commit(offsets map[string]map[int32]kgo.EpochOffset) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	var failed error
-	v.cl.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-		failed = err
-		if err != nil || resp == nil {
-			return
-		}
-		for _, t := range resp.Topics {
-			for _, p := range t.Partitions {
-				failed = firstError(failed, coded(p.ErrorCode, nil))
-			}
-		}
-	})
-	return failed
 }
 
 // textOf is a key or value as text, nil for null.
