@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 
 var (
 	crashSeeds = flag.Uint64("crash.seeds", 4, "workloads that TestCrashAnywhere runs")
+	crashFrom  = flag.Uint64("crash.from", 0, "the first seed")
 	crashSteps = flag.Int("crash.steps", 60, "steps of each")
 )
 
@@ -225,23 +227,43 @@ func (r *crashRun) truncate(w *written) {
 
 // crash is called before every operation.
 func (r *crashRun) crash(op vfs.Op, name string) error {
-	if !op.Changes() {
+	if !op.Changes() || r.t.Failed() {
 		return nil
 	}
-	for range 2 {
-		r.states++
-		r.recover(r.fs.Crash(r.crashes), fmt.Sprintf("%s, before %s of %s", r.step, op, name))
-	}
+	// On a goroutine of its own: a failing check ends it, and the caller may be one of the
+	// Manager's.
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 2 {
+			r.states++
+			r.recover(r.fs.Crash(r.crashes), fmt.Sprintf("%s, before %s of %s", r.step, op, name))
+		}
+	})
+	wg.Wait()
 	return nil
 }
 
 // recover opens what a crash left.
 func (r *crashRun) recover(fs *vfs.Mem, when string) {
+	left := map[protocol.TopicPartition][]string{}
+	for tp := range r.parts {
+		left[tp] = list(fs, "/data/"+tp.String())
+	}
 	m, err := Open(fs, []string{"/data"}, crashOptions())
 	if err != nil {
 		r.t.Fatalf("%s: %v", when, err)
 	}
-	must(r.t, m.Load(context.Background(), r.keep))
+	if err := m.Load(context.Background(), r.keep); err != nil {
+		for tp, w := range r.parts {
+			if w.log != nil {
+				r.t.Logf("%s: start %d, recovery point %d, end %d", tp, w.log.LogStartOffset(), w.log.RecoveryPoint(), w.log.LogEndOffset())
+			}
+		}
+		for _, e := range files(r.t, fs, "/data") {
+			r.t.Logf("%s: %v", e, list(fs, "/data/"+e))
+		}
+		r.t.Fatalf("%s: %v", when, err)
+	}
 	for _, d := range m.Dirs() {
 		if d.Err != nil {
 			r.t.Fatalf("%s: directory offline: %v", when, d.Err)
@@ -255,7 +277,7 @@ func (r *crashRun) recover(fs *vfs.Mem, when string) {
 			}
 			continue
 		}
-		r.survived(l, w, when)
+		r.survived(l, w, left[tp], when)
 	}
 	// It can be worked on, and stopped cleanly.
 	ends := map[protocol.TopicPartition]int64{}
@@ -276,10 +298,26 @@ func (r *crashRun) recover(fs *vfs.Mem, when string) {
 	}
 }
 
+// list shows a directory's files and sizes, or a file's content.
+func list(fs vfs.FS, name string) []string {
+	var all []string
+	entries, err := fs.List(name)
+	if err != nil {
+		text, _ := readFile(fs, name, 1000)
+		return []string{string(text)}
+	}
+	for _, e := range entries {
+		all = append(all, fmt.Sprint(e.Name, " ", e.Size))
+	}
+	return all
+}
+
 // survived checks one log after a crash.
-func (r *crashRun) survived(l *Log, w *written, when string) {
+func (r *crashRun) survived(l *Log, w *written, left []string, when string) {
 	fatal := func(format string, args ...any) {
 		r.t.Helper()
+		r.t.Logf("left: %v, then %v; checkpoints %v %v", left, list(l.fs, l.dir()), list(l.fs, "/data/"+recoveryPointFile), list(l.fs, "/data/"+logStartFile))
+		r.t.Logf("workload: %v, start %d, recovery point %d, end %d", list(r.fs, l.dir()), w.log.LogStartOffset(), w.log.RecoveryPoint(), w.log.LogEndOffset())
 		r.t.Fatalf("%s: %s: %s", when, l.tp, fmt.Sprintf(format, args...))
 	}
 	start, end := l.LogStartOffset(), l.LogEndOffset()
@@ -305,14 +343,20 @@ func (r *crashRun) survived(l *Log, w *written, when string) {
 		if next <= durable && !slices.ContainsFunc(w.now, func(o record.Batch) bool { return bytes.Equal(o, b) }) {
 			fatal("the batch at %d is not the one that was flushed", b.BaseOffset())
 		}
-		if b.HasProducerID() {
-			p := producers[b.ProducerID()]
+		// What the workload deleted it may have forgotten who wrote; the deletion itself counts
+		// only from the next checkpoint on.
+		if b.HasProducerID() && b.LastOffset() >= known {
+			p, ok := producers[b.ProducerID()]
+			switch {
+			case b.IsControl():
+				p.CurrentTxnStartOffset = -1
+			case b.IsTransactional() && (!ok || p.CurrentTxnStartOffset < 0):
+				p.CurrentTxnStartOffset = b.BaseOffset()
+			case !ok:
+				p.CurrentTxnStartOffset = -1
+			}
 			if !b.IsControl() {
 				p.LastSequence = b.LastSequence()
-			}
-			p.CurrentTxnStartOffset = -1
-			if b.IsTransactional() && !b.IsControl() {
-				p.CurrentTxnStartOffset = b.BaseOffset()
 			}
 			producers[b.ProducerID()] = p
 		}
@@ -338,7 +382,7 @@ func (r *crashRun) survived(l *Log, w *written, when string) {
 
 func TestCrashAnywhere(t *testing.T) {
 	states := 0
-	for seed := range *crashSeeds {
+	for seed := *crashFrom; seed < *crashFrom+*crashSeeds; seed++ {
 		r := &crashRun{t: t, rng: rand.New(rand.NewPCG(seed, 3)), crashes: rand.New(rand.NewPCG(seed, 4)),
 			fs: vfs.NewCrashable(), parts: map[protocol.TopicPartition]*written{}}
 		must(t, r.fs.MkdirAll("/data"))
@@ -346,7 +390,9 @@ func TestCrashAnywhere(t *testing.T) {
 		r.start()
 		r.fs.SetHook(r.crash)
 		for range *crashSteps {
-			r.run()
+			if r.run(); t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
 		}
 		states += r.states
 	}

@@ -15,6 +15,7 @@ import (
 // file.delete.delay.ms. Readers that have them open go on undisturbed. l.mu is held.
 func (l *Log) retire(s *segment) error {
 	s.gone.Store(true)
+	l.toSync.names = true
 	var paths []string
 	for i, f := range s.handles() {
 		l.place.files.forget(f)

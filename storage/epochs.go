@@ -105,7 +105,7 @@ func (e *epochs) end(epoch int32, logEnd int64) EpochEnd {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	n := len(e.entries)
-	if epoch < 0 || n == 0 || epoch > e.entries[n-1].Epoch {
+	if epoch == -1 || n == 0 || epoch > e.entries[n-1].Epoch {
 		return EpochEnd{-1, -1}
 	}
 	if epoch == e.entries[n-1].Epoch {

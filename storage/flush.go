@@ -123,7 +123,7 @@ func (l *Log) flushJob(everything bool) (flushJob, error) {
 	clear(l.unsynced[len(keep):])
 	l.unsynced = keep
 	l.toSync = unsyncedFiles{}
-	job.dir = job.dir || job.files.metadata || len(job.files.snapshots) > 0
+	job.dir = job.dir || job.files.metadata || job.files.names || len(job.files.snapshots) > 0
 	job.epochs, job.mark, _ = l.epochs.pending()
 	return job, nil
 }
@@ -150,10 +150,8 @@ func (l *Log) sync(job *flushJob) error {
 			return err
 		}
 	}
-	for _, o := range job.files.snapshots {
-		if err := ignoreMissing(syncFile(l.fs, l.file(offsetName(o, snapshotSuffix)))); err != nil {
-			return err
-		}
+	if err := l.syncSnapshots(job.files.snapshots); err != nil {
+		return err
 	}
 	if job.epochs != nil {
 		// This syncs the directory as well.
@@ -163,6 +161,15 @@ func (l *Log) sync(job *flushJob) error {
 		job.dir = false
 	}
 	return l.syncNames(job.files.metadata, job.dir)
+}
+
+func (l *Log) syncSnapshots(offsets []int64) error {
+	for _, o := range offsets {
+		if err := ignoreMissing(syncFile(l.fs, l.file(offsetName(o, snapshotSuffix)))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // syncNames makes partition.metadata and the directory's entries durable.

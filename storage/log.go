@@ -65,6 +65,7 @@ type Log struct {
 // unsyncedFiles are the small files that the next flush has to make durable.
 type unsyncedFiles struct {
 	metadata  bool // partition.metadata, and the directory itself in its parent
+	names     bool // segments were taken away
 	snapshots []int64
 }
 

@@ -98,18 +98,18 @@ func (l *loading) recoverSegment(s *segment) (cut bool, err error) {
 	defer r.close()
 	size := s.size.Load()
 	s.size.Store(0)
-	for indexed := int64(-1); ; {
+	for next := s.base; ; {
 		b, err := r.next()
 		if err != nil {
 			return false, err
 		}
-		entry := s.sinceEntry > int64(l.Config().IndexIntervalBytes)
-		if b == nil || !s.fits(b.LastOffset()) || entry && b.LastOffset() <= indexed {
+		// The checksum does not cover the offset, which a torn write may have lost: batches
+		// that do not follow each other are bad as well. (Kafka empties the whole segment if
+		// it happens to notice.)
+		if b == nil || !s.fits(b.LastOffset()) || b.BaseOffset() < next {
 			break
 		}
-		if entry {
-			indexed = b.LastOffset()
-		}
+		next = b.LastOffset() + 1
 		if err := l.recoverBatch(s, b); err != nil {
 			return false, err
 		}

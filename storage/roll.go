@@ -55,34 +55,46 @@ func (s *segment) waited(newest, nowMs int64) (int64, error) {
 // roll closes the active segment and begins one at base. l.mu is held.
 func (l *Log) roll(base, nowMs int64) error {
 	old := l.active()
-	if err := old.closeOut(); err != nil {
+	if err := l.closeSegment(old, base); err != nil {
 		return l.failed("closing a segment", err)
 	}
-	if l.recoveryPoint.Load() >= base {
-		// After a crash recovery would begin at the new segment and trust the old one's
-		// indexes, which a flush of the active segment leaves out.
-		y := old.toSync(true)
-		if err := y.run(); err != nil {
-			return l.failed("syncing a closed segment", err)
-		}
-		if err := l.fs.SyncDir(l.dir()); err != nil {
-			return l.failed("syncing a closed segment", err)
-		}
-	}
-	l.watch(old)
 	s, err := l.newSegment(base, nowMs)
 	if err != nil {
 		return l.failed("making a segment", err)
-	}
-	l.producers.end = base
-	if err := l.takeSnapshot(); err != nil {
-		return l.failed("writing a producer snapshot", err)
 	}
 	l.setSegments(append(slices.Clip(l.vis.segments), s))
 	if l.env.flush != nil {
 		l.env.flush(l)
 	}
 	return nil
+}
+
+// closeSegment completes the active segment, so that one may follow at base.
+func (l *Log) closeSegment(old *segment, base int64) error {
+	if err := old.closeOut(); err != nil {
+		return err
+	}
+	l.producers.end = base
+	if err := l.takeSnapshot(); err != nil {
+		return err
+	}
+	l.watch(old)
+	if l.recoveryPoint.Load() >= base {
+		// After a crash recovery would begin at the new segment, with its snapshot, and trust
+		// the old one's indexes, which a flush of the active segment leaves out.
+		y := old.toSync(true)
+		if err := y.run(); err != nil {
+			return err
+		}
+		if err := l.syncSnapshots(l.toSync.snapshots); err != nil {
+			return err
+		}
+	} else if !old.unlisted {
+		return nil
+	}
+	// A new segment must not outlive the one before it.
+	old.unlisted = false
+	return l.fs.SyncDir(l.dir())
 }
 
 // newSegment makes an empty segment's file; its indexes come with their first entries.
@@ -151,6 +163,7 @@ func (l *Log) dropSnapshots(drop func(offset int64) bool) error {
 			return err
 		}
 		l.snapshots = slices.Delete(l.snapshots, i, i+1)
+		l.toSync.names = true
 		l.toSync.snapshots = slices.DeleteFunc(l.toSync.snapshots, func(s int64) bool { return s == o })
 	}
 	return nil

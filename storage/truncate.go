@@ -45,10 +45,8 @@ func (l *Log) TruncateTo(offset int64) (bool, error) {
 	l.vis.start, l.vis.end, l.vis.endPos = min(offset, l.vis.start), offset, pos
 	l.vis.highWatermark = min(l.vis.highWatermark, offset)
 	l.vis.mu.Unlock()
-	for _, later := range v.segments[i+1:] {
-		if err := l.retire(later); err != nil {
-			return false, l.failed("truncating", err)
-		}
+	if err := l.retireAll(v.segments[i+1:]); err != nil {
+		return false, l.failed("truncating", err)
 	}
 	if err := s.cutTo(offset, pos); err != nil {
 		return false, l.failed("truncating", err)
@@ -60,6 +58,20 @@ func (l *Log) TruncateTo(offset int64) (bool, error) {
 	}
 	l.updateUnstable()
 	return true, nil
+}
+
+// retireAll takes segments away for good: were one of them to come back after a crash,
+// recovery might begin with it and not see what was written in its place.
+func (l *Log) retireAll(segments []*segment) error {
+	for _, s := range segments {
+		if err := l.retire(s); err != nil {
+			return err
+		}
+	}
+	if len(segments) == 0 {
+		return nil
+	}
+	return l.fs.SyncDir(l.dir())
 }
 
 // lower makes sure that the recovery point, also the one on disk, is not above offset
@@ -211,11 +223,8 @@ func (l *Log) truncateFully(offset int64) error {
 	}
 	defer l.marks.cut()
 	l.marks.cut()
-	old := l.vis.segments
-	for _, s := range old {
-		if err := l.retire(s); err != nil {
-			return l.failed("truncating", err)
-		}
+	if err := l.retireAll(l.vis.segments); err != nil {
+		return l.failed("truncating", err)
 	}
 	if err := l.dropSnapshots(func(int64) bool { return true }); err != nil {
 		return l.failed("truncating", err)
