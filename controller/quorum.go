@@ -18,12 +18,14 @@ func (s *Service) describeQuorum(r *kmsg.DescribeQuorumRequest) kmsg.Response {
 		return catalog.Refuse(r, protocol.NotLeaderOrFollower)
 	}
 	resp := r.ResponseKind().(*kmsg.DescribeQuorumResponse)
+	resp.ErrorMessage = new(string) // empty, not null, where there is no error
 	voters := s.o.Loader.Current().Voters()
 	if !describesMetadata(r) {
 		return unknownQuorum(r, resp)
 	}
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
 	p.LeaderID, p.LeaderEpoch, p.HighWatermark = leader, epoch, s.o.Loader.NextOffset()
+	p.ErrorMessage = new(string)
 	now := time.Now().UnixMilli()
 	for _, v := range voters {
 		state := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
@@ -56,12 +58,13 @@ func describesMetadata(r *kmsg.DescribeQuorumRequest) bool {
 }
 
 func unknownQuorum(r *kmsg.DescribeQuorumRequest, resp *kmsg.DescribeQuorumResponse) kmsg.Response {
+	message := "There is a quorum for partition 0 of " + protocol.ClusterMetadataTopic + " only"
 	for _, t := range r.Topics {
 		out := kmsg.NewDescribeQuorumResponseTopic()
 		out.Topic = t.Topic
 		for _, p := range t.Partitions {
 			o := kmsg.NewDescribeQuorumResponseTopicPartition()
-			o.Partition, o.ErrorCode = p.Partition, int16(protocol.UnknownTopicOrPartition)
+			o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(protocol.UnknownTopicOrPartition), &message
 			out.Partitions = append(out.Partitions, o)
 		}
 		resp.Topics = append(resp.Topics, out)

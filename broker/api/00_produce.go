@@ -132,6 +132,7 @@ func (p *producing) append(t *metadata.Topic, in *kmsg.ProduceRequestTopicPartit
 		Acks: p.req.Acks, Origin: storage.Client, LeaderEpoch: replication.AnyEpoch, RefuseZstd: p.req.Version < 7,
 	})
 	if err != nil {
+		out.LogStartOffset = startBeside(part, err)
 		return err
 	}
 	out.BaseOffset, out.LogAppendTime, out.LogStartOffset = done.BaseOffset, done.LogAppendTime, done.LogStartOffset
@@ -139,6 +140,22 @@ func (p *producing) append(t *metadata.Topic, in *kmsg.ProduceRequestTopicPartit
 		p.waits = append(p.waits, produceWait{part, done.AwaitOffset, out})
 	}
 	return nil
+}
+
+// startBeside is the log start offset that goes with an error of an append: Kafka has none beside some codes.
+func startBeside(part *replication.Partition, err error) int64 {
+	var rejected *record.Rejection
+	if errors.As(err, &rejected) && rejected.Early {
+		return -1
+	}
+	switch protocol.CodeOf(err) {
+	case protocol.NotLeaderOrFollower, protocol.MessageTooLarge, protocol.RecordListTooLarge, protocol.CorruptMessage, protocol.KafkaStorageError:
+		return -1
+	}
+	if log := part.Log(); log != nil {
+		return log.LogStartOffset()
+	}
+	return -1
 }
 
 // replicated says that all in-sync replicas have everything below offset already, as when there is one only.
@@ -153,11 +170,10 @@ func (p *producing) fail(t *metadata.Topic, out *kmsg.ProduceResponseTopicPartit
 	if code == protocol.KafkaStorageError && p.req.Version < 4 {
 		code = protocol.NotLeaderOrFollower // older clients do not know the other
 	}
-	out.ErrorCode, out.BaseOffset, out.LogStartOffset = int16(code), -1, -1
-	out.ErrorMessage = protocol.MessageOf(err)
+	out.ErrorCode, out.BaseOffset = int16(code), -1
 	var rejected *record.Rejection
 	if errors.As(err, &rejected) {
-		if rejected.Message != "" { // Kafka says nothing about the batch as a whole
+		if rejected.Message != "" { // Kafka explains nothing else
 			out.ErrorMessage = &rejected.Message
 		}
 		for _, r := range rejected.Records {

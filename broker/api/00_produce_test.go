@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/ottla/ottla/protocol"
+	"github.com/ottla/ottla/protocol/record"
 )
 
 func onePartition(t *testing.T, r *kmsg.ProduceResponse) kmsg.ProduceResponseTopicPartition {
@@ -40,25 +41,32 @@ func TestProduceRefusals(t *testing.T) {
 	e.CreateTopic(protocol.ConsumerOffsetsTopic, 1)
 	withTxn := batch("a")
 	withTxn[22] |= 1 << 4 // attributes: transactional
+	badCRC, noSequence := batch("a"), record.Batch(batch("a"))
+	badCRC[17]++
+	noSequence[43] = 0 // a producer id, but no sequence
+	noSequence.UpdateCRC()
 	for name, c := range map[string]struct {
 		topic     string
 		partition int32
 		acks      int16
 		records   []byte
 		want      protocol.ErrorCode
+		logStart  int64 // where Kafka names it beside the code, else -1
 	}{
-		"unknown topic":               {"nope", 0, 1, batch("a"), protocol.UnknownTopicOrPartition},
-		"unknown partition":           {"t", 1, 1, batch("a"), protocol.UnknownTopicOrPartition},
-		"acks 2":                      {"t", 0, 2, batch("a"), protocol.InvalidRequiredAcks},
-		"acks -2":                     {"t", 0, -2, batch("a"), protocol.InvalidRequiredAcks},
-		"internal topic":              {protocol.ConsumerOffsetsTopic, 0, 1, batch("a"), protocol.InvalidTopicException},
-		"no bytes":                    {"t", 0, 1, []byte{}, protocol.InvalidRecord},
-		"null records":                {"t", 0, 1, nil, protocol.InvalidRecord},
-		"transactional without an id": {"t", 0, 1, withTxn, protocol.TransactionalIDAuthorizationFailed},
-		"null key on a compacted one": {"c", 0, 1, batch("a"), protocol.InvalidRecord},
+		"unknown topic":               {"nope", 0, 1, batch("a"), protocol.UnknownTopicOrPartition, -1},
+		"unknown partition":           {"t", 1, 1, batch("a"), protocol.UnknownTopicOrPartition, -1},
+		"acks 2":                      {"t", 0, 2, batch("a"), protocol.InvalidRequiredAcks, -1},
+		"acks -2":                     {"t", 0, -2, batch("a"), protocol.InvalidRequiredAcks, -1},
+		"internal topic":              {protocol.ConsumerOffsetsTopic, 0, 1, batch("a"), protocol.InvalidTopicException, -1},
+		"no bytes":                    {"t", 0, 1, []byte{}, protocol.InvalidRecord, -1},
+		"null records":                {"t", 0, 1, nil, protocol.InvalidRecord, -1},
+		"transactional without an id": {"t", 0, 1, withTxn, protocol.TransactionalIDAuthorizationFailed, -1},
+		"null key on a compacted one": {"c", 0, 1, batch("a"), protocol.InvalidRecord, 0},
+		"wrong CRC":                   {"t", 0, 1, badCRC, protocol.CorruptMessage, -1},
+		"a producer's, no sequence":   {"t", 0, 1, noSequence, protocol.InvalidRecord, 0},
 	} {
 		p := onePartition(t, ask[*kmsg.ProduceResponse](e, produce(c.topic, c.partition, c.acks, c.records), 9))
-		if got := protocol.ErrorCode(p.ErrorCode); got != c.want || p.BaseOffset != -1 || p.LogStartOffset != -1 {
+		if got := protocol.ErrorCode(p.ErrorCode); got != c.want || p.BaseOffset != -1 || p.LogStartOffset != c.logStart {
 			t.Errorf("%s: %v, %+v, want %v", name, got, p, c.want)
 		}
 	}

@@ -32,13 +32,13 @@ func (h *handlers) fetch(ctx context.Context, c *Call, req kmsg.Request) (Reply,
 	}
 	bound, ok := boundOf(r.IsolationLevel)
 	if !ok {
-		return fetchRefusal(r, protocol.UnknownServerError), nil
+		return fetchRefusal(r, protocol.UnknownServerError, failedParts(r, protocol.UnknownServerError)), nil
 	}
 	f := h.fetchPool.get()
 	defer h.fetchPool.put(f)
 	f.begin(h, c, r, bound)
 	if code := f.openSession(); code != protocol.None {
-		return fetchRefusal(r, code), nil
+		return fetchRefusal(r, code, nil), nil
 	}
 	f.resolve()
 	f.readUntil(ctx, c.Received.Add(time.Duration(r.MaxWaitMillis)*time.Millisecond))
@@ -57,10 +57,27 @@ func boundOf(isolation int8) (storage.Bound, bool) {
 }
 
 // fetchRefusal answers the whole request with a code, as version 7 and later can.
-func fetchRefusal(r *kmsg.FetchRequest, code protocol.ErrorCode) Reply {
+func fetchRefusal(r *kmsg.FetchRequest, code protocol.ErrorCode, parts []fetched) Reply {
 	e := newFetchEncoder(r.Version)
-	e.encode(code, fetchsession.NoSession, nil, nil)
+	e.encode(code, fetchsession.NoSession, parts, nil)
 	return e.Reply()
+}
+
+// failedParts repeats a code for every partition, as below version 13 an answer to what failed altogether does.
+func failedParts(r *kmsg.FetchRequest, code protocol.ErrorCode) []fetched {
+	if r.Version >= 13 {
+		return nil
+	}
+	var parts []fetched
+	for i := range r.Topics {
+		for j := range r.Topics[i].Partitions {
+			out := noOffsets(code)
+			out.committed = true // an empty list of aborted transactions
+			out.topic, out.partition = r.Topics[i].Topic, r.Topics[i].Partitions[j].Partition
+			parts = append(parts, out)
+		}
+	}
+	return parts
 }
 
 // resolve finds the partitions that are wanted, as the metadata is now.
@@ -70,7 +87,7 @@ func (f *fetching) resolve() {
 	for i := range f.wants {
 		w := &f.wants[i]
 		w.part, w.topic, w.code = nil, nil, protocol.None
-		if w.name == "" {
+		if byID && w.name == "" {
 			w.code = protocol.UnknownTopicID
 			continue
 		}
@@ -118,6 +135,7 @@ func (f *fetching) read(limit int) (ready int, failed bool) {
 	for i := range f.wants {
 		w := &f.wants[i]
 		w.out = noOffsets(w.code)
+		w.out.committed = w.topic.Partition(w.partition) == nil // then Kafka has an empty list of aborted transactions
 		if w.code == protocol.None {
 			more, err := f.readOne(w, limit-got, got == 0)
 			if ready += w.out.size; more {

@@ -345,3 +345,31 @@ func TestFetchEpochs(t *testing.T) {
 		t.Errorf("diverging: %+v", p)
 	}
 }
+
+// What Kafka 4.4 answers to requests that no client should send.
+func TestFetchOdd(t *testing.T) {
+	e := newEdge(t)
+	id := e.CreateTopic("t", 1)
+	e.put("t", 0, batch("a"))
+	for v := int16(4); v <= 18; v++ {
+		req := fetch(place{topic: "t", id: id})
+		req.IsolationLevel = 2
+		r := ask[*kmsg.FetchResponse](e, req, v)
+		if v >= 7 && protocol.ErrorCode(r.ErrorCode) != protocol.UnknownServerError || (len(r.Topics) == 1) != (v < 13) {
+			t.Errorf("isolation 2, v%d: %+v", v, r)
+		}
+		if v < 13 {
+			if p := r.Topics[0].Partitions[0]; protocol.ErrorCode(p.ErrorCode) != protocol.UnknownServerError || p.AbortedTransactions == nil {
+				t.Errorf("isolation 2, v%d: %+v", v, p)
+			}
+			if p := e.fetchOne(v, place{}); protocol.ErrorCode(p.ErrorCode) != protocol.UnknownTopicOrPartition || p.AbortedTransactions == nil {
+				t.Errorf("no name, v%d: %+v", v, p)
+			}
+		}
+		req = fetch(place{topic: "t", id: id})
+		req.Topics[0].Partitions[0].CurrentLeaderEpoch, req.Topics[0].Partitions[0].LastFetchedEpoch = -2, -7
+		if p := ask[*kmsg.FetchResponse](e, req, v).Topics[0].Partitions[0]; p.ErrorCode != 0 || len(p.RecordBatches) == 0 {
+			t.Errorf("negative epochs, v%d: %+v", v, p)
+		}
+	}
+}

@@ -33,6 +33,9 @@ func (h *handlers) addProducers(tp protocol.TopicPartition, out *kmsg.DescribePr
 	if err := protocol.CheckTopicName(tp.Topic); err != nil {
 		return err
 	}
+	if h.Metadata().Topic(tp.Topic) == nil {
+		return &protocol.Fault{Code: protocol.UnknownTopicOrPartition, Message: "there is no topic of this name"}
+	}
 	part, err := h.partition(tp)
 	if err != nil {
 		return err

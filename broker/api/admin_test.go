@@ -360,7 +360,7 @@ func TestDescribeLogDirsAndProducers(t *testing.T) {
 	}
 	r := ask[*kmsg.DescribeProducersResponse](e, p, 0)
 	for i, want := range []protocol.ErrorCode{0, protocol.InvalidTopicException, protocol.UnknownTopicOrPartition} {
-		if got := protocol.ErrorCode(r.Topics[i].Partitions[0].ErrorCode); got != want {
+		if got := protocol.ErrorCode(r.Topics[i].Partitions[0].ErrorCode); got != want || (want == 0) != (r.Topics[i].Partitions[0].ErrorMessage == nil) {
 			t.Errorf("%s: %v, want %v", r.Topics[i].Topic, got, want)
 		}
 	}

@@ -182,9 +182,10 @@ func (f *fetching) nameOf(id protocol.UUID) string {
 	return ""
 }
 
+// wantOf takes every negative epoch for none.
 func wantOf(p *kmsg.FetchRequestTopicPartition) fetchsession.Want {
-	return fetchsession.Want{Offset: p.FetchOffset, MaxBytes: p.PartitionMaxBytes, LeaderEpoch: p.CurrentLeaderEpoch,
-		LastEpoch: p.LastFetchedEpoch, LogStartOffset: p.LogStartOffset}
+	return fetchsession.Want{Offset: p.FetchOffset, MaxBytes: p.PartitionMaxBytes, LeaderEpoch: max(replication.AnyEpoch, p.CurrentLeaderEpoch),
+		LastEpoch: max(replication.AnyEpoch, p.LastFetchedEpoch), LogStartOffset: p.LogStartOffset}
 }
 
 // closeRound chooses what is sent, and makes the session that a full request asked for. It gives the

@@ -291,6 +291,9 @@ func TestElectLeaders(t *testing.T) {
 		r := newest(kmsg.NewPtrElectLeadersRequest())
 		r.ElectionType, r.Topics = kind, []kmsg.ElectLeadersRequestTopic{{Topic: topic, Partitions: []int32{n}}}
 		resp := k.do(r).(*kmsg.ElectLeadersResponse)
+		if p := resp.Topics[0].Partitions[0]; p.ErrorCode != 0 && p.ErrorMessage == nil {
+			t.Errorf("%v without a message", protocol.ErrorCode(p.ErrorCode))
+		}
 		return protocol.ErrorCode(resp.Topics[0].Partitions[0].ErrorCode)
 	}
 	if code := elect(0, "a", 0); code != protocol.ElectionNotNeeded {
@@ -304,6 +307,11 @@ func TestElectLeaders(t *testing.T) {
 	}
 	if code := elect(7, "a", 0); code != protocol.InvalidRequest {
 		t.Errorf("unknown kind: %v", code)
+	}
+	none := newest(kmsg.NewPtrElectLeadersRequest())
+	none.ElectionType, none.Topics = 7, []kmsg.ElectLeadersRequestTopic{}
+	if r := k.do(none).(*kmsg.ElectLeadersResponse); r.ErrorCode != 0 {
+		t.Errorf("unknown kind of nothing: %v", protocol.ErrorCode(r.ErrorCode))
 	}
 	fence := k.heartbeat(1)
 	fence.WantFence = true

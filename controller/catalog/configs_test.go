@@ -153,6 +153,7 @@ func TestUpdateFeatures(t *testing.T) {
 		"up as a downgrade":         {[]update{{Feature: metadata.GroupVersion, MaxVersionLevel: 2, UpgradeType: 2}}, protocol.InvalidUpdateVersion},
 		"unknown type":              {[]update{{Feature: metadata.GroupVersion, MaxVersionLevel: 1, UpgradeType: 9}}, protocol.InvalidUpdateVersion},
 		"unknown feature":           {[]update{{Feature: "nope", MaxVersionLevel: 1, UpgradeType: 1}}, protocol.InvalidUpdateVersion},
+		"unknown feature, level 0":  {[]update{{Feature: "nope", UpgradeType: 2}}, protocol.InvalidUpdateVersion},
 		"level nobody supports":     {[]update{{Feature: metadata.TransactionVersion, MaxVersionLevel: 9, UpgradeType: 1}}, protocol.InvalidUpdateVersion},
 		"negative":                  {[]update{{Feature: metadata.TransactionVersion, MaxVersionLevel: -1, UpgradeType: 2}}, protocol.InvalidUpdateVersion},
 		"metadata.version, records": {[]update{{Feature: metadata.MetadataVersion, MaxVersionLevel: 32, UpgradeType: 2}}, protocol.InvalidUpdateVersion},
@@ -166,6 +167,12 @@ func TestUpdateFeatures(t *testing.T) {
 		r.FeatureUpdates = c.updates
 		if got := k.do(r).(*kmsg.UpdateFeaturesResponse); protocol.ErrorCode(got.ErrorCode) != c.code {
 			t.Errorf("%s: %v %v", name, protocol.ErrorCode(got.ErrorCode), got.ErrorMessage)
+		}
+		r = newest(kmsg.NewPtrUpdateFeaturesRequest())
+		if r.Version, r.FeatureUpdates = 1, c.updates; c.code != protocol.None {
+			if got := k.do(r).(*kmsg.UpdateFeaturesResponse); len(got.Results) > 0 {
+				t.Errorf("%s: results beside an error: %+v", name, got)
+			}
 		}
 		if c.code == protocol.None && k.c.settle().Feature(c.updates[0].Feature) != c.updates[0].MaxVersionLevel {
 			t.Errorf("%s: level %d", name, k.c.settle().Feature(c.updates[0].Feature))

@@ -16,7 +16,7 @@ const (
 
 // ElectLeaders 0 to 2: preferred leaders (KIP-183), or unclean ones for partitions without a leader (KIP-460).
 func (c *Catalog) ElectLeaders(r *kmsg.ElectLeadersRequest) (*kmsg.ElectLeadersResponse, Result, error) {
-	if r.ElectionType != preferredElection && r.ElectionType != uncleanElection {
+	if nothing := r.Topics != nil && len(r.Topics) == 0; !nothing && r.ElectionType != preferredElection && r.ElectionType != uncleanElection {
 		return nil, Result{}, fault(protocol.InvalidRequest, "Unknown election type %d", r.ElectionType)
 	}
 	resp := r.ResponseKind().(*kmsg.ElectLeadersResponse)
@@ -66,7 +66,7 @@ func (c *Catalog) electLeader(topic string, number int32, kind int8) (*msg.Parti
 		return nil, fault(protocol.UnknownTopicOrPartition, "No such partition as %s-%d", topic, number)
 	case kind == preferredElection && p.Leader == p.Replicas[0],
 		kind == uncleanElection && p.Leader != metadata.NoLeader:
-		return nil, protocol.ElectionNotNeeded
+		return nil, fault(protocol.ElectionNotNeeded, "The partition has the leader it should have")
 	}
 	ch := c.changeOf(t, number)
 	ch.election = electPreferred
@@ -77,9 +77,9 @@ func (c *Catalog) electLeader(topic string, number int32, kind int8) (*msg.Parti
 		return r, nil
 	}
 	if kind == preferredElection {
-		return nil, protocol.PreferredLeaderNotAvailable
+		return nil, fault(protocol.PreferredLeaderNotAvailable, "The preferred leader is not in sync or not there")
 	}
-	return nil, protocol.EligibleLeadersNotAvailable
+	return nil, fault(protocol.EligibleLeadersNotAvailable, "No replica is there to lead")
 }
 
 // Balance elects the preferred leader of up to limit partitions that have another one; more says that some are left.

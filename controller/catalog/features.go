@@ -21,6 +21,7 @@ const (
 // UpdateFeatures 0 to 2 (KIP-584, KIP-778): all of the updates are made, or none.
 func (c *Catalog) UpdateFeatures(r *kmsg.UpdateFeaturesRequest) (*kmsg.UpdateFeaturesResponse, Result, error) {
 	resp := r.ResponseKind().(*kmsg.UpdateFeaturesResponse)
+	noError := "NONE" // Kafka's text where all is well
 	after := map[string]int16{}
 	for _, l := range c.settle().Features() {
 		after[l.Feature] = l.Level
@@ -42,7 +43,7 @@ func (c *Catalog) UpdateFeatures(r *kmsg.UpdateFeaturesRequest) (*kmsg.UpdateFea
 		}
 		if r.Version <= 1 {
 			out := kmsg.NewUpdateFeaturesResponseResult()
-			out.Feature = r.FeatureUpdates[i].Feature
+			out.Feature, out.ErrorMessage = r.FeatureUpdates[i].Feature, &noError
 			resp.Results = append(resp.Results, out)
 		}
 	}
@@ -84,6 +85,9 @@ func (c *Catalog) updateFeature(version int16, u *kmsg.UpdateFeaturesRequestFeat
 			return nil, refuse("The quorum keeps kraft.version %d.", now)
 		}
 		return nil, nil
+	}
+	if !slices.ContainsFunc(c.o.Supported, func(f metadata.VersionRange) bool { return f.Feature == u.Feature }) {
+		return nil, refuse("There is no such feature.")
 	}
 	if mv := after[metadata.MetadataVersion]; u.Feature == metadata.ELRVersion && level > 0 && mv < metadata.ELRLevel {
 		return nil, refuse("It depends on metadata.version %d, which would be %d.", metadata.ELRLevel, mv)

@@ -32,6 +32,9 @@ func (c *Catalog) AlterPartitionReassignments(r *kmsg.AlterPartitionAssignmentsR
 	if err := tooMany(records); err != nil {
 		return nil, Result{}, err
 	}
+	if len(resp.Topics) == 0 {
+		resp.ErrorMessage = new(string) // Kafka leaves the field's default
+	}
 	return resp, Result{Records: records}, nil
 }
 

@@ -137,15 +137,7 @@ func refuseElectLeaders(r *kmsg.ElectLeadersRequest, code int16, message *string
 
 func refuseUpdateFeatures(r *kmsg.UpdateFeaturesRequest, code int16, message *string) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.UpdateFeaturesResponse)
-	resp.ErrorCode, resp.ErrorMessage = code, message
-	if r.Version > 1 {
-		return resp
-	}
-	for _, u := range r.FeatureUpdates {
-		out := kmsg.NewUpdateFeaturesResponseResult()
-		out.Feature, out.ErrorCode, out.ErrorMessage = u.Feature, code, message
-		resp.Results = append(resp.Results, out)
-	}
+	resp.ErrorCode, resp.ErrorMessage = code, message // no results then, in no version
 	return resp
 }
 

@@ -20,6 +20,8 @@ type Rejection struct {
 	Message string
 	Records []RecordError
 	Reason  string
+	// Early: the form of the request is wrong, which Kafka sees before it looks at the partition.
+	Early bool
 }
 
 // Error has code, reason and message.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -37,9 +38,11 @@ type Validated struct {
 // stream: memory does not depend on what the batch claims.
 func Validate(in []byte, r Rules, nowMs int64) (Batch, Validated, error) {
 	b, rejection := single(in, &r)
-	if rejection == nil {
-		rejection = checkWhole(b, &r)
+	if rejection != nil {
+		rejection.Early = true
+		return nil, Validated{}, rejection
 	}
+	rejection = checkWhole(b, &r)
 	if rejection == nil && !r.Internal {
 		rejection = checkShape(b)
 	}
@@ -64,6 +67,9 @@ func single(in []byte, r *Rules) (Batch, *Rejection) {
 		if len(in) >= minPeek && in[posMagic] > Magic2 {
 			rejection.Message = "there is no such message format"
 		}
+		if int32(binary.BigEndian.Uint32(in[posLength:])) < minLength {
+			rejection.Message = "the length of the batch is less than that of any message"
+		}
 		return nil, rejection
 	}
 	if b.Magic() != Magic2 {
@@ -71,6 +77,9 @@ func single(in []byte, r *Rules) (Batch, *Rejection) {
 	}
 	if r.RefuseZstd && b.Codec() == Zstd {
 		return nil, reject(protocol.UnsupportedCompressionType, "zstd before Produce version 7")
+	}
+	if r.RefuseZstd && !b.Codec().Known() {
+		return nil, reject(protocol.UnknownServerError, "codec %d", b.Codec())
 	}
 	if len(rest) >= Overhead {
 		_, _, err := Next(rest)
