@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -301,6 +302,8 @@ func (j *consoleJob) run() (code int, err error) {
 	}
 	signals, stop := notifySignals()
 	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -309,6 +312,12 @@ func (j *consoleJob) run() (code int, err error) {
 			code = signalCode(s)
 			cancel()
 		case <-ctx.Done():
+			return
+		}
+		select {
+		case s := <-signals: // not willing to wait for the coordinator
+			os.Exit(signalCode(s))
+		case <-ended:
 		}
 	}()
 	err = j.consume(ctx, cl)
@@ -331,7 +340,10 @@ func (j *consoleJob) close(cl *kgo.Client) {
 			j.env.log("WARN", consoleConsumer, "The offsets of group "+j.conf["group.id"]+" could not be committed: "+err.Error())
 		}
 	}
-	cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), positionTimeout)
+	defer cancel()
+	_ = cl.LeaveGroupContext(ctx) // the group drops a member that does not answer
+	cl.CloseAllowingRebalance()
 }
 
 func (j *consoleJob) commit(cl *kgo.Client) error {
