@@ -56,7 +56,7 @@ func (sh *shard) outcome(o group.Outcome) rsm.Outcome[group.Record] {
 	if len(o.Timers) > 0 {
 		out.Timers = make([]rsm.Timer, len(o.Timers))
 		for i, t := range o.Timers {
-			out.Timers[i] = rsm.Timer{Key: timerKey(t), At: t.At, Lenient: t.Kind == group.MemberTimer}
+			out.Timers[i] = rsm.Timer{Key: timerKey(t), At: t.At, Lenient: t.Kind == group.MemberTimer, IfAbsent: t.IfAbsent}
 		}
 	}
 	if len(o.Replies) > 0 {

@@ -96,6 +96,8 @@ type Timer struct {
 	// Lenient timers watch a peer that must show up in time. If this process was itself held up (stopped, starved),
 	// they are put off by as long as it was, so that no peer is expired for the server's own delay.
 	Lenient bool
+	// IfAbsent leaves a timer alone that is armed already.
+	IfAbsent bool
 }
 
 // State of a shard.

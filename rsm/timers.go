@@ -78,6 +78,8 @@ func (s *timerSet) set(want Timer) {
 			t.drop(e)
 		}
 		return
+	case e != nil && want.IfAbsent:
+		return
 	case e == nil:
 		e = &timer{owner: s, key: want.Key, index: notInHeap}
 		s.byKey[want.Key] = e

@@ -53,11 +53,15 @@ const (
 	JoinTimer
 	// SyncTimer: the time in which every member has to ask for its assignment.
 	SyncTimer
+	// RevokeTimer: the time that a member of a consumer group has to give up partitions.
+	RevokeTimer
+	// DowngradeTimer: due at once, when a consumer group has become a classic one whose members have to join anew.
+	DowngradeTimer
 	// CleanupTimer: the shard's next look at expired offsets; it has neither group nor member.
 	CleanupTimer
 )
 
-var timerNames = [...]string{MemberTimer: "member", JoinTimer: "join", SyncTimer: "sync", CleanupTimer: "cleanup"}
+var timerNames = [...]string{MemberTimer: "member", JoinTimer: "join", SyncTimer: "sync", RevokeTimer: "revoke", DowngradeTimer: "downgrade", CleanupTimer: "cleanup"}
 
 func (k TimerKind) String() string { return timerNames[k] }
 
@@ -66,6 +70,7 @@ type Timer struct {
 	Kind          TimerKind
 	Group, Member string
 	At            time.Time
+	IfAbsent      bool // leave it alone if it is armed already
 }
 
 // Reply is the answer to a parked request. It goes out when the records decided with it, and before it, are
@@ -105,7 +110,7 @@ func (o *Outcome) Note(group, format string, args ...any) {
 
 // Arm sets a timer.
 func (o *Outcome) Arm(k TimerKind, group, member string, at time.Time) {
-	o.Timers = append(o.Timers, Timer{k, group, member, at})
+	o.Timers = append(o.Timers, Timer{Kind: k, Group: group, Member: member, At: at})
 }
 
 // Cancel takes a timer back.
