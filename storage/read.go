@@ -37,6 +37,9 @@ func (l *Log) retry(f func() error) error {
 		if err := l.env.offline(); err != nil {
 			return l.storageError(err)
 		}
+		if l.isClosed() {
+			return errClosed(l.tp)
+		}
 		cuts := l.marks.generation()
 		err := f()
 		if err == nil || protocol.CodeOf(err) != protocol.UnknownServerError {
