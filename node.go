@@ -68,7 +68,10 @@ func newNode(o Options, fault func(error)) (*node, error) {
 	}
 	n.clusterID = id
 	n.settings.changed = n.reconfigure
-	if fresh && !o.Memory {
+	switch {
+	case o.Memory:
+		n.log.Info("Everything is kept in memory and gone at the end; nothing is written to log.dirs")
+	case fresh:
 		n.log.Info("Formatting new log directories", zap.Strings("log.dirs", o.Config.LogDirs), zap.String("cluster", id))
 	}
 	return n, nil

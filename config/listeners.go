@@ -177,7 +177,7 @@ func (l *loader) listeners() error {
 	for _, e := range bound {
 		protocol, ok := m[e.name]
 		if !ok {
-			return fmt.Errorf("listeners=%s: the listener %s has no entry in listener.security.protocol.map", text, e.name)
+			return fmt.Errorf("listeners=%s: the listener %s has no entry in listener.security.protocol.map; add %s:PLAINTEXT to it, for example", text, e.name, e.name)
 		}
 		s.Listeners = append(s.Listeners, Listener{Name: e.name, SecurityProtocol: protocol, Host: e.host, Port: e.port,
 			Controller: slices.Contains(s.ControllerListeners, e.name)})

@@ -59,7 +59,7 @@ func Load(p Properties) (*Static, []string, error) {
 	l := &loader{static: &Static{}, set: make(map[string]string, len(p)), lines: make(map[string]int, len(p))}
 	l.static.set = l.set
 	l.merge(p)
-	for _, step := range []func() error{l.values, l.identity, l.quorum, l.listeners, l.dirs, l.cross, l.security, l.unsupported} {
+	for _, step := range []func() error{l.values, l.identity, l.quorum, l.listeners, l.dirs, l.cross, l.security, l.unsupported, l.replicas} {
 		if err := step(); err != nil {
 			return nil, l.warnings, err
 		}
@@ -163,12 +163,21 @@ func (l *loader) identity() error {
 	l.static.NodeID = int32(a)
 	roles, ok := l.set["process.roles"]
 	if !ok {
-		return fmt.Errorf("process.roles is missing: allowed is %s", Find(ScopeBroker, "process.roles").allowed())
+		return fmt.Errorf("process.roles is missing: write process.roles=broker,controller for a node that is both")
 	}
 	list := splitList(roles)
 	l.static.Roles = Roles{Broker: slices.Contains(list, "broker"), Controller: slices.Contains(list, "controller")}
 	if _, ok := l.set["controller.listener.names"]; !ok {
 		return fmt.Errorf("controller.listener.names is missing: name the listeners that controllers use, CONTROLLER for example")
+	}
+	return nil
+}
+
+// replicas warns of internal topics that a single node, all there can be so far, is never able to create.
+func (l *loader) replicas() error {
+	const offsets = "offsets.topic.replication.factor"
+	if n := l.text(offsets); n != "1" {
+		l.warn("%s=%s cannot be reached by one node: consumer groups find no coordinator unless __consumer_offsets exists; set it to 1", offsets, n)
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 
 // base is what the cases of load.json change: key=value sets, -key removes.
 var base = []string{"process.roles=broker,controller", "node.id=1", "controller.quorum.bootstrap.servers=localhost:9093",
-	"listeners=PLAINTEXT://:9092,CONTROLLER://:9093", "controller.listener.names=CONTROLLER"}
+	"listeners=PLAINTEXT://:9092,CONTROLLER://:9093", "controller.listener.names=CONTROLLER",
+	"offsets.topic.replication.factor=1"}
 
 func change(set []string) Properties {
 	all := slices.Concat(base, set)
@@ -125,6 +126,8 @@ func TestLoadWarnings(t *testing.T) {
 		"zookeeper.connect=h:2181":      "zookeeper.connect is ignored: Kafka 4 has no ZooKeeper; the controllers keep the metadata",
 		"listener.name.plaintext.foo=1": "Unknown properties are ignored: listener.name.plaintext.foo",
 		"num.io.threads=8":              "",
+		"-offsets.topic.replication.factor": "offsets.topic.replication.factor=3 cannot be reached by one node: consumer groups find no coordinator" +
+			" unless __consumer_offsets exists; set it to 1",
 		"log.retention.hours=2":         "",
 		"socket.send.buffer.bytes=4096": "",
 		"ssl.keystore.password=hunter2": "Without effect, since TLS, SASL and delegation tokens are not built yet: ssl.keystore.password",

@@ -19,6 +19,14 @@ import (
 type topicCreator struct {
 	mu       sync.Mutex
 	inFlight map[string]struct{}
+	told     complaint
+}
+
+// complaint is the last failure in the log.
+type complaint struct {
+	topic string
+	code  protocol.ErrorCode
+	at    time.Time
 }
 
 // maxCreating bounds the topics that are on their way to the controller.
@@ -44,15 +52,27 @@ func (t *topicCreator) create(ctx context.Context, h *handlers, c *Call, names [
 		defer cancel()
 		resp, _, err := h.Controller(ctx, call, req)
 		if err != nil {
-			h.Log.Warn("creating missing topics", zap.Strings("topics", names), zap.Error(err))
+			h.Log.Warn("Missing topics cannot be created", zap.Strings("topics", names), zap.Error(err))
 			return
 		}
 		for _, r := range resp.(*kmsg.CreateTopicsResponse).Topics {
-			if code := protocol.ErrorCode(r.ErrorCode); code != protocol.None && code != protocol.TopicAlreadyExists {
-				h.Log.Warn("creating a missing topic", zap.String("topic", r.Topic), zap.Stringer("error", code), zap.Stringp("message", r.ErrorMessage))
+			if code := protocol.ErrorCode(r.ErrorCode); code != protocol.None && code != protocol.TopicAlreadyExists && t.news(r.Topic, code, c.Received) {
+				h.Log.Warn("A missing topic cannot be created", zap.String("topic", r.Topic), zap.Stringer("error", code), zap.Stringp("message", r.ErrorMessage))
 			}
 		}
 	}()
+}
+
+// news reports that a failure is another one than the last in the log, or the same a minute later: clients
+// ask again many times a second.
+func (t *topicCreator) news(topic string, code protocol.ErrorCode, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.told.topic == topic && t.told.code == code && now.Sub(t.told.at) < time.Minute {
+		return false
+	}
+	t.told = complaint{topic, code, now}
+	return true
 }
 
 func (t *topicCreator) claim(names []string) []string {

@@ -32,6 +32,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return server(args[1:], stdout, stderr)
 	case strings.HasPrefix(called, "kafka-") && cli.Has(called):
 		return cli.Run(called, args[1:], stdin, stdout, stderr)
+	case strings.HasPrefix(called, "kafka-"):
+		return unknown(called, stderr)
 	case len(args) < 2:
 		usage(stderr)
 		return 1
@@ -48,9 +50,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case cli.Has(name):
 		return cli.Run(name, args[2:], stdin, stdout, stderr)
 	default:
-		fmt.Fprintf(stderr, "ottla: there is no command %s; `ottla help` lists them\n", name)
-		return 1
+		return unknown(name, stderr)
 	}
+}
+
+// unknown is the answer to a name that is no command here, be it a slip or a tool of Kafka that is not built.
+func unknown(name string, stderr io.Writer) int {
+	fmt.Fprintf(stderr, "ottla: there is no command %s; `ottla help` lists those there are\n", name)
+	return 1
 }
 
 func versionLine() string {

@@ -47,6 +47,7 @@ func TestDispatch(t *testing.T) {
 		{[]string{"ottla", "help"}, 0, "Tools: ", ""},
 		{[]string{"ottla", "--version"}, 0, "as Apache Kafka 4.4", ""},
 		{[]string{"ottla", "server", "--version"}, 0, "as Apache Kafka 4.4", ""},
+		{[]string{"kafka-acls.sh", "--list"}, 1, "", "ottla: there is no command kafka-acls"},
 		{[]string{"ottla", "server", "--help"}, 0, "--override", ""},
 		{[]string{"ottla", "nonsense"}, 1, "", "ottla: there is no command nonsense"},
 		{[]string{"ottla", "server", "--nonsense"}, 1, "", "ottla: unknown flag: --nonsense"},

@@ -51,7 +51,7 @@ func parseServerFlags(args []string) (serverFlags, error) {
 	set.BoolVar(&f.version, "version", false, "")
 	set.BoolVarP(&f.help, "help", "h", false, "")
 	if err := set.Parse(args); err != nil {
-		return f, err
+		return f, fmt.Errorf("%w; `ottla help` shows the options", err)
 	}
 	if set.NArg() > 1 {
 		return f, fmt.Errorf("one file of properties is enough, but there are %s", strings.Join(set.Args(), " "))
@@ -126,7 +126,9 @@ func serve(o ottla.Options, log *zap.Logger, stderr io.Writer) int {
 	go func() {
 		log.Info("Stopping: " + describe(<-signals))
 		stop()
-		exitNow(<-signals)
+		again := <-signals
+		log.Warn("Ending at once; the next start recovers the logs")
+		exitNow(again)
 	}()
 	srv, err := ottla.Start(ctx, o)
 	if err != nil {
