@@ -41,58 +41,75 @@ func firstRecord(addr string, create bool) error {
 	}
 	defer cl.Close()
 	if create {
-		if err := createTopic(ctx, cl, "first", 1); err != nil {
+		if _, err := createTopic(ctx, cl, "first", 1); err != nil {
 			return err
 		}
 	}
 	return cl.ProduceSync(ctx, &kgo.Record{Topic: "first", Value: []byte("x")}).FirstErr()
 }
 
-func createTopic(ctx context.Context, cl *kgo.Client, name string, partitions int32) error {
+func createTopic(ctx context.Context, cl *kgo.Client, name string, partitions int32) (id [16]byte, err error) {
 	adm := kadm.NewClient(cl)
 	for {
-		_, err := adm.CreateTopic(ctx, partitions, 1, nil, name)
+		r, err := adm.CreateTopic(ctx, partitions, 1, nil, name)
 		if err == nil || ctx.Err() != nil {
-			return err
+			return r.ID, err
 		}
 		time.Sleep(2 * time.Millisecond) // a starting server's first answers may be errors
 	}
 }
 
-// measureThroughput produces and consumes o.mb megabytes of one record size.
-func measureThroughput(o options, s *server, name string, size int, res *results) error {
+// load is one throughput run.
+type load struct {
+	size, partitions, clients int
+	part                      int // of the megabytes: 1 all, 2 half
+	lz4                       bool
+}
+
+func (l load) String() string {
+	s := fmt.Sprintf("%d B records", l.size)
+	if l.partitions > 1 {
+		s += fmt.Sprintf(", %d partitions", l.partitions)
+	}
+	if l.lz4 {
+		s += ", lz4"
+	}
+	if l.clients > 1 {
+		s += fmt.Sprintf(", %d connections", l.clients)
+	}
+	return s
+}
+
+func (l load) producer(addr, topic string) (*kgo.Client, error) {
+	codec := kgo.NoCompression()
+	if l.lz4 {
+		codec = kgo.Lz4Compression()
+	}
+	return client(addr, kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(codec), kgo.MaxBufferedRecords(200_000/l.clients),
+		kgo.ProducerBatchMaxBytes(1_000_000), kgo.ProducerLinger(5*time.Millisecond))
+}
+
+// measureThroughput produces and then consumes.
+func measureThroughput(o options, s *server, name string, l load, res *results) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	topic := fmt.Sprintf("throughput-%d-%d", size, rand.Int63())
-	cl, err := client(s.addr, kgo.DefaultProduceTopic(topic), kgo.MaxBufferedRecords(200_000), kgo.ProducerBatchMaxBytes(1_000_000), kgo.ProducerLinger(5*time.Millisecond))
+	topic := fmt.Sprintf("throughput-%d", rand.Int63())
+	adm, err := client(s.addr)
 	if err != nil {
 		return err
 	}
-	defer cl.Close()
-	if err := createTopic(ctx, cl, topic, 1); err != nil {
+	defer adm.Close()
+	if _, err := createTopic(ctx, adm, topic, int32(l.partitions)); err != nil {
 		return err
 	}
-	n := o.mb << 20 / size
-	gb := float64(n) * float64(size) / 1e9
-	values := payloads(size)
-	var failed atomic.Pointer[error]
+	n := o.mb << 20 / l.size / l.part
+	gb := float64(n) * float64(l.size) / 1e9
 	cpu, start := s.cpu(), time.Now()
-	for i := range n {
-		cl.Produce(ctx, &kgo.Record{Value: values[i%len(values)]}, func(_ *kgo.Record, err error) {
-			if err != nil {
-				failed.Store(&err)
-			}
-		})
-	}
-	if err := cl.Flush(ctx); err != nil {
+	if err := produceAll(ctx, s.addr, topic, l, n); err != nil {
 		return err
 	}
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	label := fmt.Sprintf("%d B records", size)
-	res.add("produce "+label+", MB/s", name, gb*1000/time.Since(start).Seconds())
-	res.add("produce "+label+", broker CPU s/GB", name, (s.cpu()-cpu).Seconds()/gb)
+	res.add("produce "+l.String()+", MB/s", name, gb*1000/time.Since(start).Seconds())
+	res.add("produce "+l.String()+", broker CPU s/GB", name, (s.cpu()-cpu).Seconds()/gb)
 
 	reader, err := client(s.addr, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxPartitionBytes(10<<20))
 	if err != nil {
@@ -107,8 +124,47 @@ func measureThroughput(o options, s *server, name string, size int, res *results
 		}
 		read += f.NumRecords()
 	}
-	res.add("consume "+label+", MB/s", name, gb*1000/time.Since(start).Seconds())
-	res.add("consume "+label+", broker CPU s/GB", name, (s.cpu()-cpu).Seconds()/gb)
+	res.add("consume "+l.String()+", MB/s", name, gb*1000/time.Since(start).Seconds())
+	res.add("consume "+l.String()+", broker CPU s/GB", name, (s.cpu()-cpu).Seconds()/gb)
+	return nil
+}
+
+// produceAll sends n records from l.clients clients and waits for all acknowledgements.
+func produceAll(ctx context.Context, addr, topic string, l load, n int) error {
+	values := payloads(l.size)
+	errs := make(chan error, l.clients)
+	for c := range l.clients {
+		go func() { errs <- produceSome(ctx, addr, topic, l, n/l.clients+min(1, max(0, n%l.clients-c)), values) }()
+	}
+	var first error
+	for range l.clients {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func produceSome(ctx context.Context, addr, topic string, l load, n int, values [][]byte) error {
+	cl, err := l.producer(addr, topic)
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	var failed atomic.Pointer[error]
+	for i := range n {
+		cl.Produce(ctx, &kgo.Record{Value: values[i%len(values)]}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.Store(&err)
+			}
+		})
+	}
+	if err := cl.Flush(ctx); err != nil {
+		return err
+	}
+	if err := failed.Load(); err != nil {
+		return *err
+	}
 	return nil
 }
 
@@ -123,9 +179,9 @@ func payloads(size int) [][]byte {
 	return out
 }
 
-// measureLatency sends o.rate records a second, each on its own, and takes the
+// measureLatency sends rate records a second, each on its own, and takes the
 // time to the acknowledgement and to a consumer.
-func measureLatency(o options, s *server, name string, res *results) error {
+func measureLatency(o options, s *server, name string, rate int, res *results) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.latencyFor+time.Minute)
 	defer cancel()
 	topic := fmt.Sprintf("latency-%d", rand.Int63())
@@ -134,7 +190,7 @@ func measureLatency(o options, s *server, name string, res *results) error {
 		return err
 	}
 	defer cl.Close()
-	if err := createTopic(ctx, cl, topic, 1); err != nil {
+	if _, err := createTopic(ctx, cl, topic, 1); err != nil {
 		return err
 	}
 	reader, err := client(s.addr, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(500*time.Millisecond))
@@ -142,7 +198,7 @@ func measureLatency(o options, s *server, name string, res *results) error {
 		return err
 	}
 	defer reader.Close()
-	n := int(o.latencyFor.Seconds() * float64(o.rate))
+	n := int(o.latencyFor.Seconds() * float64(rate))
 	warm := n / 10
 	begin := time.Now()
 	var mu sync.Mutex
@@ -165,7 +221,7 @@ func measureLatency(o options, s *server, name string, res *results) error {
 		readErr <- nil
 	}()
 	cpu := s.cpu()
-	interval := time.Second / time.Duration(o.rate)
+	interval := time.Second / time.Duration(rate)
 	for i := range n {
 		time.Sleep(time.Until(begin.Add(time.Duration(i) * interval))) // the pace of the load
 		value := make([]byte, 100)
@@ -185,7 +241,7 @@ func measureLatency(o options, s *server, name string, res *results) error {
 	if err := <-readErr; err != nil {
 		return err
 	}
-	at := fmt.Sprintf("at %d/s, ", o.rate)
+	at := fmt.Sprintf("at %d/s, ", rate)
 	res.add(at+"ack p50, ms", name, percentile(acks, 50))
 	res.add(at+"ack p99, ms", name, percentile(acks, 99))
 	res.add(at+"end to end p50, ms", name, percentile(ends, 50))

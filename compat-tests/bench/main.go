@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 )
@@ -22,8 +23,8 @@ type options struct {
 	rounds, mb  int
 	idle        time.Duration
 	targets     []string
-	sizes       []int
-	rate        int
+	loads       []load
+	rates       []int
 	latencyFor  time.Duration
 }
 
@@ -43,13 +44,19 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds, alternating between the servers")
 	flag.IntVar(&o.mb, "mb", 1024, "megabytes of each throughput run")
 	flag.DurationVar(&o.idle, "idle", time.Minute, "how long a server idles before its memory is read")
-	flag.IntVar(&o.rate, "rate", 1000, "records a second of the latency run")
 	flag.DurationVar(&o.latencyFor, "latency", 10*time.Second, "length of the latency run")
 	targets := flag.String("targets", "ottla,kafka,kfake,floor", "what to measure")
 	quick := flag.Bool("quick", false, "one short round: for seeing that it works, not for quoting")
 	flag.Parse()
 	o.targets = strings.Split(*targets, ",")
-	o.sizes = []int{1024, 100}
+	o.rates = []int{1000, 5000}
+	o.loads = []load{
+		{size: 1024, partitions: 1, clients: 1, part: 1},
+		{size: 100, partitions: 1, clients: 1, part: 1},
+		{size: 1024, partitions: 100, clients: 1, part: 2},
+		{size: 1024, partitions: 1, clients: 1, part: 2, lz4: true},
+		{size: 1024, partitions: 1, clients: 50, part: 2},
+	}
 	if *quick {
 		o.rounds, o.mb, o.idle, o.latencyFor = 1, 128, 5*time.Second, 3*time.Second
 	}
@@ -91,20 +98,34 @@ func measure(o options, name string, res *results) error {
 	}
 	time.Sleep(o.idle) // idling is what is measured
 	res.add("idle memory, MB", name, s.rssMB())
-	for _, size := range o.sizes {
-		if err := measureThroughput(o, s, name, size, res); err != nil {
+	for _, l := range o.loads {
+		if err := measureThroughput(o, s, name, l, res); err != nil {
+			return fmt.Errorf("%s: %w", l, err)
+		}
+	}
+	res.add("largest memory under load, MB", name, s.peakMB())
+	for _, rate := range o.rates {
+		if err := measureLatency(o, s, name, rate, res); err != nil {
 			return err
 		}
 	}
-	res.add("memory under load, MB", name, s.peakMB())
-	return measureLatency(o, s, name, res)
+	if err := measureCommits(s, name, res); err != nil {
+		return fmt.Errorf("commits: %w", err)
+	}
+	return measureSize(o, s, name, res)
 }
 
-// measureStart times exec to the first acknowledged record: on a fresh
-// directory with a new topic, then on the directory as it was left.
+// measureStart times exec to the first acknowledged record: on an empty
+// directory with a new topic, Apache Kafka's formatting included, then on the
+// directory as it was left.
 func measureStart(s *server, name string, res *results) error {
 	for _, kind := range []string{"fresh", "restart"} {
 		start := time.Now()
+		if kind == "fresh" && s.format != nil {
+			if out, err := exec.Command(s.format[0], s.format[1:]...).CombinedOutput(); err != nil {
+				return fmt.Errorf("format: %w: %s", err, out)
+			}
+		}
 		if err := s.start(); err != nil {
 			return err
 		}

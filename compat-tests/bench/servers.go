@@ -17,11 +17,12 @@ import (
 
 // server is one process under measurement.
 type server struct {
-	addr string
-	argv []string
-	dir  string
-	cmd  *exec.Cmd
-	out  *bytes.Buffer
+	addr   string
+	argv   []string
+	format []string // run once before the first start; nil: not needed
+	dir    string
+	cmd    *exec.Cmd
+	out    *bytes.Buffer
 }
 
 func freePort() (int, error) {
@@ -68,10 +69,7 @@ group.initial.rebalance.delay.ms=0
 		java := []string{"java", "-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
 			"-XX:+ExplicitGCInvokesConcurrent", "-cp", filepath.Join(o.tool, "*")}
 		s.argv = append(java, "kafka.Kafka", props)
-		format := exec.Command(java[0], append(java[len(java)-2:], "kafka.tools.StorageTool", "format", "--standalone", "-t", "b3R0bGEtYmVuY2gtMDAwMQ", "-c", props)...)
-		if out, err := format.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("format: %w: %s", err, out)
-		}
+		s.format = []string{"java", "-cp", filepath.Join(o.tool, "*"), "kafka.tools.StorageTool", "format", "--standalone", "-t", "b3R0bGEtYmVuY2gtMDAwMQ", "-c", props}
 	case "kfake":
 		self, err := os.Executable()
 		if err != nil {
