@@ -28,15 +28,12 @@ func (h *handlers) offsetDelete(ctx context.Context, _ *Call, req kmsg.Request) 
 				Partition: p.Partition, ErrorCode: int16(protocol.UnknownTopicOrPartition),
 			})
 		}
-		if len(bad.Partitions) > 0 {
+		if t == nil || len(bad.Partitions) > 0 {
 			resp.Topics = append(resp.Topics, bad)
 		}
 		if len(good.Partitions) > 0 {
 			known.Topics = append(known.Topics, good)
 		}
-	}
-	if len(known.Topics) == 0 {
-		return Body(resp), nil
 	}
 	got := h.Groups.OffsetDelete(ctx, &known)
 	if got.ErrorCode != 0 {
