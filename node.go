@@ -19,6 +19,7 @@ import (
 	"github.com/ottla/ottla/config"
 	"github.com/ottla/ottla/controller"
 	"github.com/ottla/ottla/groupcoord"
+	"github.com/ottla/ottla/groupcoord/group/consumer"
 	"github.com/ottla/ottla/internal/vfs"
 	"github.com/ottla/ottla/metadata"
 	"github.com/ottla/ottla/metadata/loader"
@@ -147,9 +148,13 @@ func (n *node) makeBroker() {
 	n.loader = loader.New(loader.Options{Fault: n.fault, Logger: n.log.Named("metadata")})
 	n.groups = groupcoord.New(groupcoord.Options{
 		Config: n.settings.group, Partitions: n.offsetsPartitions, Log: n.offsetsLog, Logger: n.log.Named("groups"),
+		ConsumerConfig: func(overrides map[string]string) consumer.Config {
+			return groupcoord.ConsumerConfigOf(n.settings.current(), overrides)
+		},
+		Metadata: n.loader.Current,
 	})
 	n.onStop(func(context.Context) error { n.groups.Close(); return nil })
-	n.producerIDs = txncoord.NewProducerIDs(txncoord.Options{
+	n.producerIDs = txncoord.NewProducerIDs(txncoord.ProducerIDOptions{
 		NodeID: n.o.Config.NodeID, BrokerEpoch: n.brokerEpoch, Allocate: n.allocateProducerIDs, Logger: n.log.Named("producer ids"),
 	})
 	n.onStop(func(context.Context) error { n.producerIDs.Close(); return nil })

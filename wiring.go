@@ -25,7 +25,7 @@ import (
 func supported() []metadata.VersionRange {
 	return []metadata.VersionRange{
 		{Feature: "eligible.leader.replicas.version", Min: 0, Max: 1},
-		{Feature: "group.version", Min: 0, Max: 0},
+		{Feature: "group.version", Min: 0, Max: 1},
 		{Feature: "share.version", Min: 0, Max: 0},
 		{Feature: "streams.version", Min: 0, Max: 0},
 		{Feature: "transaction.version", Min: 0, Max: 0},

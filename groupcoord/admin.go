@@ -19,10 +19,7 @@ import (
 // DescribeGroup describes one group. One that does not exist is "Dead"; version 6 adds an error (KIP-1043).
 func (s *Service) DescribeGroup(ctx context.Context, version int16, id string) kmsg.DescribeGroupsResponseGroup {
 	r, err := do(ctx, s, id, func(m *machine, _ time.Time) (kmsg.DescribeGroupsResponseGroup, group.Outcome) {
-		if g := m.others.Get(id); g != nil {
-			if r, ok := g.Describe(); ok {
-				return r, group.Outcome{}
-			}
+		if m.others.Get(id) != nil || m.consumers.Get(id) != nil {
 			return deadGroup(version, id, fmt.Sprintf("Group %s is not a classic group.", id)), group.Outcome{}
 		}
 		if g := m.groups.Get(id); g != nil {
@@ -73,7 +70,12 @@ func (s *Service) ListGroups(ctx context.Context, req *kmsg.ListGroupsRequest) *
 func list(m *machine, req *kmsg.ListGroupsRequest) []kmsg.ListGroupsResponseGroup {
 	var out []kmsg.ListGroupsResponseGroup
 	for g := range m.groups.All {
-		if l, ok := g.Listed(req.StatesFilter, req.TypesFilter); ok && m.others.Get(g.ID) == nil {
+		if l, ok := g.Listed(req.StatesFilter, req.TypesFilter); ok && m.others.Get(g.ID) == nil && m.consumers.Get(g.ID) == nil {
+			out = append(out, l)
+		}
+	}
+	for g := range m.consumers.All {
+		if l, ok := g.Listed(req.StatesFilter, req.TypesFilter); ok {
 			out = append(out, l)
 		}
 	}
@@ -86,10 +88,26 @@ func list(m *machine, req *kmsg.ListGroupsRequest) []kmsg.ListGroupsResponseGrou
 	return out
 }
 
+// removable is a group that is made of several records.
+type removable interface {
+	CheckDelete() protocol.ErrorCode
+	Tombstones() []group.Record
+}
+
+func (m *machine) removable(id string) removable {
+	if g := m.consumers.Get(id); g != nil {
+		return g
+	}
+	if g := m.others.Get(id); g != nil {
+		return g
+	}
+	return nil
+}
+
 // DeleteGroup deletes an empty group and its offsets.
 func (s *Service) DeleteGroup(ctx context.Context, id string) protocol.ErrorCode {
 	code, err := do(ctx, s, id, func(m *machine, _ time.Time) (protocol.ErrorCode, group.Outcome) {
-		if g := m.others.Get(id); g != nil {
+		if g := m.removable(id); g != nil {
 			if code := g.CheckDelete(); code != protocol.None {
 				return code, group.Outcome{}
 			}
@@ -97,7 +115,7 @@ func (s *Service) DeleteGroup(ctx context.Context, id string) protocol.ErrorCode
 			if m.groups.Get(id) != nil { // which its offsets have made
 				records = append(records, group.MetadataTombstone(id))
 			}
-			return protocol.None, group.Outcome{Records: records}
+			return protocol.None, group.Outcome{Records: records, Divisible: true}
 		}
 		g := m.groups.Get(id)
 		if g == nil {

@@ -32,8 +32,12 @@ func (s *Service) JoinGroup(ctx context.Context, c Client, req *kmsg.JoinGroupRe
 	return a.response.(*kmsg.JoinGroupResponse)
 }
 
-// join lets a member in. A group of another kind becomes a classic one.
+// join lets a member in. A consumer group takes members of both protocols. One of another kind, and an empty one,
+// becomes a classic group.
 func (m *machine) join(c classic.Call, req *kmsg.JoinGroupRequest) group.Outcome {
+	if g := m.consumers.Get(req.Group); g != nil {
+		return m.joinConsumers(c, g, req)
+	}
 	g := m.others.Get(req.Group)
 	if g == nil {
 		return m.groups.Join(c, req)
@@ -56,6 +60,11 @@ func (s *Service) SyncGroup(ctx context.Context, req *kmsg.SyncGroupRequest) *km
 	err := checkGroupID(req.Group)
 	if err == nil {
 		a, err = parked(ctx, s, req.Group, func(m *machine, now time.Time, t group.Token) group.Outcome {
+			if g := m.consumers.Get(req.Group); g != nil {
+				o, r := g.Sync(m.consumerCall(now, g.ID, Client{}, ""), req)
+				o.Reply(t, r)
+				return o
+			}
 			return m.groups.Sync(classic.Call{Now: now, Config: m.config().Classic, Token: t}, req)
 		})
 	}
@@ -77,6 +86,10 @@ func (s *Service) Heartbeat(ctx context.Context, req *kmsg.HeartbeatRequest) *km
 	code, err := protocol.None, checkGroupID(req.Group)
 	if err == nil {
 		code, err = do(ctx, s, req.Group, func(m *machine, now time.Time) (protocol.ErrorCode, group.Outcome) {
+			if g := m.consumers.Get(req.Group); g != nil {
+				o, code := g.ClassicHeartbeat(m.consumerCall(now, g.ID, Client{}, ""), req)
+				return code, o
+			}
 			o, code := m.groups.Heartbeat(now, req)
 			return code, o
 		})
@@ -101,6 +114,10 @@ func (s *Service) LeaveGroup(ctx context.Context, req *kmsg.LeaveGroupRequest) *
 	err := checkGroupID(req.Group)
 	if err == nil {
 		r, err = do(ctx, s, req.Group, func(m *machine, now time.Time) (*kmsg.LeaveGroupResponse, group.Outcome) {
+			if g := m.consumers.Get(req.Group); g != nil {
+				o, r := g.ClassicLeave(m.consumerCall(now, g.ID, Client{}, ""), req)
+				return r, o
+			}
 			o, r := m.groups.Leave(now, m.config().Classic, req)
 			return r, o
 		})

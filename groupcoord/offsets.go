@@ -22,11 +22,12 @@ const commitUnknownGroup = 9
 func (s *Service) OffsetCommit(ctx context.Context, req *kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse {
 	r, err := do(ctx, s, req.Group, func(m *machine, now time.Time) (*kmsg.OffsetCommitResponse, group.Outcome) {
 		var o group.Outcome
-		code := m.checkCommit(req)
+		code, each := m.checkCommit(req)
 		if code != protocol.None {
 			return offsets.Refuse(req, code), o
 		}
-		o, r := m.offsets.Commit(now, m.config().MetadataMax, req)
+		o, r := m.offsets.Commit(now, m.config().MetadataMax, permitted(req, each))
+		r = withRefused(req, r, each)
 		if g := m.groups.Get(req.Group); g != nil {
 			g.Heard(&o, req.MemberID, now)
 		}
@@ -38,28 +39,78 @@ func (s *Service) OffsetCommit(ctx context.Context, req *kmsg.OffsetCommitReques
 	return r
 }
 
-func (m *machine) checkCommit(req *kmsg.OffsetCommitRequest) protocol.ErrorCode {
+// eachPartition is what is said of single partitions of a request; nil lets all pass.
+type eachPartition func(topic protocol.UUID, partition int32) protocol.ErrorCode
+
+func (m *machine) checkCommit(req *kmsg.OffsetCommitRequest) (protocol.ErrorCode, eachPartition) {
+	if g := m.consumers.Get(req.Group); g != nil {
+		return g.CheckCommit(req.Version, req.MemberID, req.Generation, false)
+	}
 	if g := m.others.Get(req.Group); g != nil {
-		return g.CheckCommit(req.MemberID, req.Generation)
+		return g.CheckCommit(req.MemberID, req.Generation), nil
 	}
 	g := m.groups.Get(req.Group)
 	switch {
 	case g != nil:
-		return g.CheckCommit(req.MemberID, req.InstanceID, req.Generation, false)
+		return g.CheckCommit(req.MemberID, req.InstanceID, req.Generation, false), nil
 	case req.Generation < 0:
-		return protocol.None // applying the offsets makes a simple group
+		return protocol.None, nil // applying the offsets makes a simple group
 	case req.Version >= commitUnknownGroup:
-		return protocol.GroupIDNotFound
+		return protocol.GroupIDNotFound, nil
 	default:
-		return protocol.IllegalGeneration
+		return protocol.IllegalGeneration, nil
 	}
+}
+
+// permitted is the request without the partitions that are refused.
+func permitted(req *kmsg.OffsetCommitRequest, each eachPartition) *kmsg.OffsetCommitRequest {
+	if each == nil {
+		return req
+	}
+	some := *req
+	some.Topics = make([]kmsg.OffsetCommitRequestTopic, len(req.Topics))
+	for i, t := range req.Topics {
+		some.Topics[i] = kmsg.OffsetCommitRequestTopic{Topic: t.Topic, TopicID: t.TopicID}
+		for _, p := range t.Partitions {
+			if each(t.TopicID, p.Partition) == protocol.None {
+				some.Topics[i].Partitions = append(some.Topics[i].Partitions, p)
+			}
+		}
+	}
+	return &some
+}
+
+// withRefused puts the refused partitions back in their places among the results of the others.
+func withRefused(req *kmsg.OffsetCommitRequest, r *kmsg.OffsetCommitResponse, each eachPartition) *kmsg.OffsetCommitResponse {
+	if each == nil {
+		return r
+	}
+	for i, t := range req.Topics {
+		done := r.Topics[i].Partitions
+		all := make([]kmsg.OffsetCommitResponseTopicPartition, 0, len(t.Partitions))
+		for _, p := range t.Partitions {
+			if code := each(t.TopicID, p.Partition); code != protocol.None {
+				all = append(all, kmsg.OffsetCommitResponseTopicPartition{Partition: p.Partition, ErrorCode: int16(code)})
+				continue
+			}
+			all, done = append(all, done[0]), done[1:]
+		}
+		r.Topics[i].Partitions = all
+	}
+	return r
 }
 
 // OffsetFetch gives the committed offsets of one group. Null topics ask for all. With stable set, offsets under an
 // open transaction are UNSTABLE_OFFSET_COMMIT.
 func (s *Service) OffsetFetch(ctx context.Context, req *kmsg.OffsetFetchRequestGroup, stable bool) kmsg.OffsetFetchResponseGroup {
 	r, err := do(ctx, s, req.Group, func(m *machine, _ time.Time) (kmsg.OffsetFetchResponseGroup, group.Outcome) {
-		g := m.groups.Get(req.Group) // member id and epoch are checked for the new kinds of groups only
+		if g := m.consumers.Get(req.Group); g != nil { // classic groups do not look at member id and epoch
+			if code := g.CheckFetch(req.MemberID, req.MemberEpoch); code != protocol.None {
+				return kmsg.OffsetFetchResponseGroup{Group: req.Group, ErrorCode: int16(code)}, group.Outcome{}
+			}
+			return m.offsets.Fetch(req, true, stable), group.Outcome{}
+		}
+		g := m.groups.Get(req.Group)
 		return m.offsets.Fetch(req, g != nil && g.State != classic.Dead, stable), group.Outcome{}
 	})
 	if err == nil {
@@ -102,6 +153,9 @@ type holder interface {
 
 // holder finds the group of whatever kind, or nil.
 func (m *machine) holder(id string) holder {
+	if g := m.consumers.Get(id); g != nil {
+		return g
+	}
 	if g := m.others.Get(id); g != nil {
 		return g
 	}

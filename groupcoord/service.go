@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/ottla/ottla/groupcoord/group"
+	"github.com/ottla/ottla/groupcoord/group/consumer"
+	"github.com/ottla/ottla/metadata"
 	"github.com/ottla/ottla/protocol"
 	"github.com/ottla/ottla/rsm"
 )
@@ -28,6 +30,10 @@ type Options struct {
 	Partitions func() int32
 	// Log is a partition of __consumer_offsets on this broker, or why there is none (NOT_LEADER_OR_FOLLOWER).
 	Log func(partition int32) (Log, error)
+	// ConsumerConfig is the settings of a consumer group that has some of its own.
+	ConsumerConfig func(overrides map[string]string) consumer.Config
+	// Metadata is the cluster's metadata as of now.
+	Metadata func() *metadata.Image
 	// Logger must not be nil.
 	Logger *zap.Logger
 }

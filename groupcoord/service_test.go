@@ -18,6 +18,7 @@ import (
 	"github.com/ottla/ottla/groupcoord/group"
 	"github.com/ottla/ottla/groupcoord/group/classic"
 	"github.com/ottla/ottla/groupcoord/group/offsets"
+	"github.com/ottla/ottla/metadata"
 	"github.com/ottla/ottla/protocol"
 	"github.com/ottla/ottla/protocol/record"
 )
@@ -54,6 +55,7 @@ func (b *testBroker) start() {
 		Config:     func() Config { b.mu.Lock(); defer b.mu.Unlock(); return b.conf },
 		Partitions: func() int32 { return int32(len(b.logs)) },
 		Log:        func(p int32) (Log, error) { return b.logs[p], nil },
+		Metadata:   metadata.New,
 		Logger:     zap.NewNop(),
 	})
 }
@@ -415,7 +417,7 @@ func TestUnknownRecords(t *testing.T) {
 	bubble(t, "skipped", func(t *testing.T) {
 		b := newBroker(t, 1)
 		defer func() { b.Close() }()
-		write(b.logs[0], []byte{0, 3, 0, 1, 'g'}, []byte{0, 0, 0, 0, 0, 1})
+		write(b.logs[0], []byte{0, 24, 0, 1, 'g'}, []byte{0, 0, 0, 0, 0, 1})
 		b.lead()
 		synctest.Wait()
 		eq(t, "commit", b.commit("g", "t", 0, 1), protocol.None)

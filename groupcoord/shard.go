@@ -31,7 +31,7 @@ func (s *Service) newShard(partition int32) *shard {
 	logger := s.o.Logger.With(zap.String("shard", name))
 	sh.rsm = rsm.NewShard(rsm.Options[*machine, group.Record]{
 		Name:     name,
-		New:      func() *machine { return newMachine(s.o.Config, logger, sh.outcome) },
+		New:      func() *machine { return newMachine(s.o, logger, sh.outcome) },
 		Load:     log.load,
 		Log:      log,
 		Loaded:   func(m *machine, now time.Time) rsm.Outcome[group.Record] { return sh.outcome(m.loaded(now)) },

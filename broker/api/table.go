@@ -68,6 +68,8 @@ func Table(d *Deps) []Row {
 		row(protocol.BrokerHeartbeat, onController, h.controllerRequest),
 		row(protocol.UnregisterBroker, onBoth, h.unregisterBroker),
 		row(protocol.AllocateProducerIds, onController, h.controllerRequest),
+		row(protocol.ConsumerGroupHeartbeat, onBroker, h.consumerGroupHeartbeat),
+		row(protocol.ConsumerGroupDescribe, onBroker, h.consumerGroupDescribe),
 		row(protocol.ControllerRegistration, onController, h.controllerRequest),
 		row(protocol.AssignReplicasToDirs, onController, h.controllerRequest),
 		row(protocol.ListConfigResources, onBroker, h.listConfigResources),

@@ -18,7 +18,7 @@ func record(key msg.Record, value msg.Message) group.Record {
 		r.Value, err = msg.AppendValue(nil, value, 0)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("record of a consumer group: %v", err)) // version 0 carries every field that is set here
+		panic(fmt.Sprintf("BUG: record of a consumer group: %v", err)) // version 0 carries every field that is set here
 	}
 	r.Key = k
 	return r

@@ -1,5 +1,5 @@
-// Package other keeps account of the groups whose kind is not built: consumer groups of KIP-848, share groups and
-// streams groups, as Apache Kafka left them in __consumer_offsets. Their records stay as they are. Whoever was a
+// Package other keeps account of the groups whose kind is not built: share groups and streams groups, as Apache Kafka
+// left them in __consumer_offsets. Their records stay as they are. Whoever was a
 // member cannot send heartbeats here, so that the groups count as empty, as they would with Kafka after a session
 // time-out: they are listed, their committed offsets are served, and they can be deleted, or taken over by classic
 // members. State changes through Apply only.
@@ -20,16 +20,13 @@ import (
 type Kind string
 
 const (
-	Consumer Kind = "consumer"
-	Share    Kind = "share"
-	Streams  Kind = "streams"
+	Share   Kind = "share"
+	Streams Kind = "streams"
 )
 
-// KindOf tells of which kind of group a record id is, "" for an id that Kafka 4.4 does not have.
+// KindOf tells of which of these kinds of group a record id is, "" for any other id.
 func KindOf(id int16) Kind {
 	switch {
-	case id >= 3 && id <= 8 || id == 16:
-		return Consumer
 	case id >= 10 && id <= 15:
 		return Share
 	case id >= 17 && id <= 23:
@@ -154,14 +151,6 @@ func (g *Group) Listed(states, types []string) (kmsg.ListGroupsResponseGroup, bo
 	r := kmsg.NewListGroupsResponseGroup()
 	r.Group, r.ProtocolType, r.GroupState, r.GroupType = g.ID, string(g.Kind), state, string(g.Kind)
 	return r, passes(states, r.GroupState) && passes(types, r.GroupType)
-}
-
-// Describe is the group as DescribeGroups shows it to a client that cannot ask ConsumerGroupDescribe; false for the
-// kinds that it does not show.
-func (g *Group) Describe() (kmsg.DescribeGroupsResponseGroup, bool) {
-	r := kmsg.NewDescribeGroupsResponseGroup()
-	r.Group, r.State, r.ProtocolType = g.ID, state, string(g.Kind)
-	return r, g.Kind == Consumer
 }
 
 func passes(filter []string, name string) bool {

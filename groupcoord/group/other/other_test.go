@@ -32,15 +32,15 @@ func eq[T comparable](t *testing.T, what string, got, want T) {
 
 func TestLife(t *testing.T) {
 	gs := NewGroups()
-	for _, k := range [][]byte{key(3, "g"), key(5, "g", "m1"), key(5, "g", "m2"), key(5, "g", "m1"), key(6, "g"), key(16, "g", ".*")} {
+	for _, k := range [][]byte{key(17, "g"), key(19, "g", "m1"), key(19, "g", "m2"), key(19, "g", "m1"), key(20, "g"), key(23, "g")} {
 		eq(t, "known", put(gs, k), true)
 	}
 	put(gs, key(11, "s"))
 	put(gs, key(17, "w"))
 	g := gs.Get("g")
-	eq(t, "kinds", string(gs.Get("g").Kind+gs.Get("s").Kind+gs.Get("w").Kind), "consumersharestreams")
-	drop(gs, key(5, "g", "m1"))
-	drop(gs, key(5, "g", "m1"))
+	eq(t, "kinds", string(gs.Get("g").Kind+gs.Get("s").Kind+gs.Get("w").Kind), "streamssharestreams")
+	drop(gs, key(19, "g", "m1"))
+	drop(gs, key(19, "g", "m1"))
 	eq(t, "delete", g.CheckDelete(), protocol.None)
 	eq(t, "commit without a member", g.CheckCommit("", -1), protocol.None)
 	eq(t, "commit of a member", g.CheckCommit("m", 3), protocol.UnknownMemberID)
@@ -70,17 +70,11 @@ func TestListed(t *testing.T) {
 	eq(t, "state", ok, false)
 	_, ok = gs.Get("w").Listed(nil, []string{"classic"})
 	eq(t, "type", ok, false)
-	_, ok = gs.Get("w").Describe()
-	eq(t, "described", ok, false)
-	put(gs, key(3, "g"))
-	d, ok := gs.Get("g").Describe()
-	eq(t, "described", ok, true)
-	eq(t, "as", d.Group+" "+d.State+" "+d.ProtocolType, "g Empty consumer")
 }
 
 func TestNotOurs(t *testing.T) {
 	gs := NewGroups()
-	for _, k := range [][]byte{nil, {0}, key(1, "g", "t"), key(2, "g"), key(9, "g"), key(24, "g"), key(3), {0, 3, 0, 9, 'g'}, {0xff, 0xff, 0, 0}} {
+	for _, k := range [][]byte{nil, {0}, key(1, "g", "t"), key(2, "g"), key(9, "g"), key(24, "g"), key(3, "g"), key(16, "g", "p"), key(17), {0, 17, 0, 9, 'g'}, {0xff, 0xff, 0, 0}} {
 		eq(t, "taken", put(gs, k), false)
 	}
 	eq(t, "groups", len(gs.All()), 0)
