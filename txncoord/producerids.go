@@ -1,4 +1,3 @@
-// Package txncoord hands out producer ids. The transaction coordinator will live here too.
 package txncoord
 
 import (
@@ -25,8 +24,8 @@ const (
 	blockSizeMax = 1 << 20
 )
 
-// Options of ProducerIDs.
-type Options struct {
+// ProducerIDOptions are those of ProducerIDs.
+type ProducerIDOptions struct {
 	NodeID int32
 	// BrokerEpoch is this broker's epoch as registered.
 	BrokerEpoch func() int64
@@ -38,7 +37,7 @@ type Options struct {
 // ProducerIDs hands out ids from blocks that the controller allocates: each id once in the life of the cluster.
 // Ids of a block that was not used up when the broker stops are lost, as in Kafka.
 type ProducerIDs struct {
-	o      Options
+	o      ProducerIDOptions
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	asking sync.WaitGroup
@@ -59,7 +58,7 @@ type block struct {
 func (b *block) empty() bool { return b.from >= b.end }
 
 // NewProducerIDs asks for nothing until an id is needed.
-func NewProducerIDs(o Options) *ProducerIDs {
+func NewProducerIDs(o ProducerIDOptions) *ProducerIDs {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &ProducerIDs{o: o, ctx: ctx, cancel: cancel}
 }

@@ -47,7 +47,7 @@ func (b *blocks) allocate(ctx context.Context, req *kmsg.AllocateProducerIDsRequ
 }
 
 func ids(b *blocks) *ProducerIDs {
-	return NewProducerIDs(Options{NodeID: 1, BrokerEpoch: func() int64 { return 7 }, Allocate: b.allocate, Logger: zap.NewNop()})
+	return NewProducerIDs(ProducerIDOptions{NodeID: 1, BrokerEpoch: func() int64 { return 7 }, Allocate: b.allocate, Logger: zap.NewNop()})
 }
 
 func TestIDsAreDenseAndPrefetched(t *testing.T) {
@@ -161,7 +161,7 @@ func TestCloseGivesUp(t *testing.T) {
 
 func TestImpossibleBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProducerIDs(Options{BrokerEpoch: func() int64 { return 0 }, Logger: zap.NewNop(),
+		p := NewProducerIDs(ProducerIDOptions{BrokerEpoch: func() int64 { return 0 }, Logger: zap.NewNop(),
 			Allocate: func(context.Context, *kmsg.AllocateProducerIDsRequest) (*kmsg.AllocateProducerIDsResponse, error) {
 				return kmsg.NewPtrAllocateProducerIDsResponse(), nil
 			}})
