@@ -30,7 +30,9 @@ func TestOffsetCheckpoint(t *testing.T) {
 			}
 		}
 	}
-	tp := func(topic string, p int32) protocol.TopicPartition { return protocol.TopicPartition{Topic: topic, Partition: p} }
+	tp := func(topic string, p int32) protocol.TopicPartition {
+		return protocol.TopicPartition{Topic: topic, Partition: p}
+	}
 	f("", nil, false)
 	f("0\n", nil, false)
 	f("0\n0\n", nil, false)

@@ -168,3 +168,10 @@ func (c *fileCache) forget(f *cachedFile) {
 	defer c.mu.Unlock()
 	c.drop(f)
 }
+
+// openCount is how many files the cache holds open.
+func (c *fileCache) openCount() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.ring)
+}

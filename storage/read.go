@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"io/fs"
+	"time"
 
 	"github.com/ottla/ottla/protocol"
 )
@@ -49,8 +50,12 @@ func (l *Log) retry(f func() error) error {
 		switch {
 		case l.isClosed():
 			return errClosed(l.tp)
-		case !changed || i == readRetries:
+		case !changed:
 			return l.failed("reading", err)
+		case i == readRetries:
+			return l.storageError(err)
+		case i > readRetries/2:
+			time.Sleep(time.Millisecond) // the writer is between two steps
 		}
 	}
 }

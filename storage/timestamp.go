@@ -16,9 +16,12 @@ func (l *Log) OffsetForTimestamp(ts int64, bound Bound) (OffsetTime, error) {
 	var o OffsetTime
 	err := l.retry(func() (err error) {
 		v := l.view()
-		if ts == MaxTimestamp {
+		switch {
+		case v.start == v.end:
+			o = OffsetTime{}
+		case ts == MaxTimestamp:
 			o, err = l.largestTimestamp(&v)
-		} else {
+		default:
 			o, err = l.firstAtOrAfter(&v, ts)
 		}
 		if err == nil && (!o.Found || o.Offset >= v.limit(bound)) {

@@ -223,6 +223,10 @@ func (l *Log) truncateFully(offset int64) error {
 	}
 	defer l.marks.cut()
 	l.marks.cut()
+	// Readers lose sight of what goes before it goes.
+	l.vis.mu.Lock()
+	l.vis.start, l.vis.end, l.vis.highWatermark = offset, offset, offset
+	l.vis.mu.Unlock()
 	if err := l.retireAll(l.vis.segments); err != nil {
 		return l.failed("truncating", err)
 	}
@@ -236,10 +240,7 @@ func (l *Log) truncateFully(offset int64) error {
 	}
 	l.epochs.clear()
 	l.producers.reset(offset)
-	l.vis.mu.Lock()
-	l.vis.segments, l.vis.endPos = []*segment{s}, 0
-	l.vis.start, l.vis.end, l.vis.highWatermark = offset, offset, offset
-	l.vis.mu.Unlock()
+	l.setSegments([]*segment{s})
 	l.updateUnstable()
 	return nil
 }
