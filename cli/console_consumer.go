@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -302,8 +301,6 @@ func (j *consoleJob) run() (code int, err error) {
 	}
 	signals, stop := notifySignals()
 	defer stop()
-	ended := make(chan struct{})
-	defer close(ended)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -312,12 +309,6 @@ func (j *consoleJob) run() (code int, err error) {
 			code = signalCode(s)
 			cancel()
 		case <-ctx.Done():
-			return
-		}
-		select {
-		case s := <-signals: // not willing to wait for the coordinator
-			os.Exit(signalCode(s))
-		case <-ended:
 		}
 	}()
 	err = j.consume(ctx, cl)
@@ -332,18 +323,29 @@ func (j *consoleJob) run() (code int, err error) {
 	return 0, err
 }
 
-// close commits what was written and leaves the group.
+// close commits what was written and leaves the group. A client that never became a member has neither to do, and one
+// whose coordinator does not answer is not waited for long: the group drops a member that is silent.
 func (j *consoleJob) close(cl *kgo.Client) {
 	j.env.flush()
-	if j.at != nil {
+	member, _ := cl.GroupMetadata()
+	if j.at != nil && member != "" {
 		if err := j.commit(cl); err != nil {
 			j.env.log("WARN", consoleConsumer, "The offsets of group "+j.conf["group.id"]+" could not be committed: "+err.Error())
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), positionTimeout)
-	defer cancel()
-	_ = cl.LeaveGroupContext(ctx) // the group drops a member that does not answer
-	cl.CloseAllowingRebalance()
+	limit := positionTimeout
+	if member == "" {
+		limit = time.Second
+	}
+	closed := make(chan struct{})
+	go func() {
+		cl.CloseAllowingRebalance()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(limit):
+	}
 }
 
 func (j *consoleJob) commit(cl *kgo.Client) error {

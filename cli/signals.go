@@ -4,16 +4,35 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
-// notifySignals delivers what ends a tool that runs until it is stopped. Call stop when done. It also keeps a closed
-// stdout from killing the process, so that the tool sees the error and ends in order.
-func notifySignals() (signals <-chan os.Signal, stop func()) {
-	c := make(chan os.Signal, 1)
+// patience is how long a tool that was told to end has before the next signal ends the process at once. timeout(1) sends
+// its signal twice, so it cannot be zero.
+const patience = time.Second
+
+// notifySignals delivers the first signal that is to end a tool which runs until it is stopped. Call stop when done. It
+// also keeps a closed stdout from killing the process, so that the tool sees the error and ends in order.
+func notifySignals() (first <-chan os.Signal, stop func()) {
+	c, out, done := make(chan os.Signal, 1), make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
-	return c, func() {
+	go func() {
+		select {
+		case s := <-c:
+			out <- s
+		case <-done:
+			return
+		}
+		select {
+		case <-time.After(patience):
+			signal.Stop(c) // from here on a signal does what it does by default
+		case <-done:
+		}
+	}()
+	return out, func() {
+		close(done)
 		signal.Stop(c)
 		signal.Stop(pipe)
 	}
