@@ -117,6 +117,10 @@ func refuse(stderr io.Writer, err error) int {
 	return 1
 }
 
+// doubled is how long after the first signal another one is taken for the same: timeout(1) and other programs that start
+// servers signal the process and then its process group.
+const doubled = 100 * time.Millisecond
+
 // serve starts the server and waits. The first SIGTERM or SIGINT asks for a clean stop, the second ends the process.
 func serve(o ottla.Options, log *zap.Logger, stderr io.Writer) int {
 	signals := make(chan os.Signal, 2)
@@ -126,6 +130,10 @@ func serve(o ottla.Options, log *zap.Logger, stderr io.Writer) int {
 	go func() {
 		log.Info("Stopping: " + describe(<-signals))
 		stop()
+		time.Sleep(doubled)
+		for len(signals) > 0 {
+			<-signals
+		}
 		again := <-signals
 		log.Warn("Ending at once; the next start recovers the logs")
 		exitNow(again)
