@@ -179,7 +179,11 @@ func (v *view) configs(topics []viewTopic) {
 
 func (v *view) groups() {
 	for _, g := range request[*kmsg.ListGroupsResponse](v, kmsg.NewPtrListGroupsRequest()).Groups {
-		v.add("group %s: %s %s", g.Group, g.ProtocolType, g.GroupState)
+		state := g.GroupState
+		if g.GroupType != "classic" { // whose members are there for Kafka only
+			state = "of type " + g.GroupType
+		}
+		v.add("group %s: %s %s", g.Group, g.ProtocolType, state)
 		req := kmsg.NewPtrOffsetFetchRequest()
 		rg := kmsg.NewOffsetFetchRequestGroup()
 		rg.Group = g.Group
