@@ -15,6 +15,7 @@ type member struct {
 	instance   *string
 	generation int32
 	session    int32
+	kind       string // protocol type
 	protocol   string
 	metadata   []byte
 	leader     bool
@@ -24,13 +25,13 @@ func newMember(t *testing.T, group string) *member {
 	t.Helper()
 	c := connect(t)
 	findCoordinator(c, group)
-	return &member{c: c, group: group, session: 10000, protocol: "p", metadata: []byte("meta")}
+	return &member{c: c, group: group, session: 10000, kind: "test", protocol: "p", metadata: []byte("meta")}
 }
 
 func (m *member) joinRequest(version int16) *kmsg.JoinGroupRequest {
 	req := kmsg.NewPtrJoinGroupRequest()
 	req.Group, req.MemberID, req.InstanceID = m.group, m.id, m.instance
-	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = m.session, 10000, "test"
+	req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = m.session, 10000, m.kind
 	p := kmsg.NewJoinGroupRequestProtocol()
 	p.Name, p.Metadata = m.protocol, m.metadata
 	req.Protocols = append(req.Protocols, p)
@@ -66,7 +67,7 @@ func (m *member) sync(version int16, assign map[string][]byte) *kmsg.SyncGroupRe
 	m.c.t.Helper()
 	req := kmsg.NewPtrSyncGroupRequest()
 	req.Group, req.MemberID, req.InstanceID, req.Generation = m.group, m.id, m.instance, m.generation
-	req.ProtocolType, req.Protocol = kmsg.StringPtr("test"), kmsg.StringPtr(m.protocol)
+	req.ProtocolType, req.Protocol = kmsg.StringPtr(m.kind), kmsg.StringPtr(m.protocol)
 	for id, b := range assign {
 		a := kmsg.NewSyncGroupRequestGroupAssignment()
 		a.MemberID, a.MemberAssignment = id, b

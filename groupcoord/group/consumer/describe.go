@@ -30,7 +30,7 @@ func (g *Group) Describe(c Config, topics Topics) kmsg.ConsumerGroupDescribeResp
 		x := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 		x.MemberID, x.InstanceID, x.RackID, x.MemberEpoch = m.ID, stringOrNil(m.Instance), stringOrNil(m.Rack), m.Epoch
 		x.ClientID, x.ClientHost, x.SubscribedTopics = m.ClientID, m.Host, m.Topics
-		x.SubscribedTopicRegex = stringOrNil(m.Regex)
+		x.SubscribedTopicRegex = &m.Regex
 		x.Assignment = described(topics, m.Assigned.Partitions(), m.Revoking.Partitions())
 		x.TargetAssignment = described(topics, g.target[m.ID], nil)
 		x.MemberType = typeConsumer
