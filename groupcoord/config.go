@@ -21,6 +21,7 @@ type Config struct {
 	MetadataMax            int             // offset.metadata.max.bytes, in UTF-16 units as Kafka counts
 	CommitTimeout          time.Duration   // offsets.commit.timeout.ms; as of the start
 	LoadBuffer             int             // offsets.load.buffer.size, bytes read at a time
+	VerifyTransactions     bool            // transaction.partition.verification.enable
 }
 
 // ConfigOf takes the coordinator's settings out of the broker's.
@@ -39,6 +40,7 @@ func ConfigOf(v config.Values) Config {
 		MetadataMax:            int(v.Int("offset.metadata.max.bytes")),
 		CommitTimeout:          ms("offsets.commit.timeout.ms"),
 		LoadBuffer:             int(v.Int("offsets.load.buffer.size")),
+		VerifyTransactions:     v.Bool("transaction.partition.verification.enable"),
 	}
 }
 

@@ -2,11 +2,12 @@ package groupcoord
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/ottla/ottla/groupcoord/group"
 	"github.com/ottla/ottla/protocol/record"
+	"github.com/ottla/ottla/rsm/topiclog"
+	"github.com/ottla/ottla/storage"
 )
 
 // Log is a partition of __consumer_offsets, as far as its coordinator needs it. Errors are protocol errors.
@@ -17,14 +18,17 @@ type Log interface {
 	// Append appends a batch as the leader of that epoch, on behalf of the coordinator, and returns its base offset.
 	// The batch may be used again when it returns.
 	Append(b record.Batch, leaderEpoch int32) (baseOffset int64, err error)
+	// StartVerification says NoGuard if the producer's transaction is open in this log; otherwise its coordinator has to
+	// be asked, and the guard shown to AppendTransactional. v2 clients are those of transaction.version 2.
+	StartVerification(producerID int64, epoch int16, v2 bool) (storage.Guard, error)
+	// AppendTransactional is Append for a batch that is part of a producer's transaction.
+	AppendTransactional(b record.Batch, leaderEpoch int32, g storage.Guard) (baseOffset int64, err error)
+	// AppendMarker appends the end of a producer's transaction and returns its offset.
+	AppendMarker(m storage.Marker, leaderEpoch int32) (offset int64, err error)
 	// OnHighWatermark calls done once, on any goroutine: with nil when the high watermark is at or past offset, with
 	// an error when this broker does not lead the partition any more.
 	OnHighWatermark(offset int64, done func(error))
-	// Bounds are the log's start and end.
-	Bounds() (start, end int64)
-	// Read appends whole batches from the one that holds offset on to buf, about maxBytes of them and at least one;
-	// nothing at the end of the log.
-	Read(buf []byte, offset int64, maxBytes int) ([]byte, error)
+	topiclog.Source
 	// MaxMessageBytes is the topic's max.message.bytes.
 	MaxMessageBytes() int
 }
@@ -45,16 +49,34 @@ func (l *shardLog) Writable(epoch int32) error { return l.log.Writable(epoch) }
 
 func (l *shardLog) maxBatchBytes() int { return l.log.MaxMessageBytes() - record.HeaderSize }
 
-// Append writes the records as one uncompressed CreateTime batch (or as offsets.topic.compression.codec says).
+// Append writes the records as one uncompressed CreateTime batch (or as offsets.topic.compression.codec says). Records
+// of a transaction, and markers, come alone.
 func (l *shardLog) Append(epoch int32, base int64, rs []group.Record) (int64, error) {
+	first := &rs[0]
+	if first.Marker != group.NotMarker {
+		at, err := l.log.AppendMarker(storage.Marker{
+			ProducerID: first.ProducerID, Epoch: first.ProducerEpoch, Commit: first.Marker == group.CommitMarker,
+			CoordinatorEpoch: first.CoordinatorEpoch, TransactionVersion: first.TransactionVersion,
+		}, epoch)
+		return at + 1, err
+	}
 	o := record.NewOptions()
 	o.Codec = l.s.o.Config().Codec
+	if first.ProducerID != group.NoProducer {
+		o.ProducerID, o.ProducerEpoch, o.Transactional = first.ProducerID, first.ProducerEpoch, true
+	}
 	l.builder.Reset(o)
 	now := time.Now().UnixMilli()
 	for i := range rs {
 		l.builder.Append(now, rs[i].Key, rs[i].Value)
 	}
-	at, err := l.log.Append(l.builder.Build(), epoch)
+	var at int64
+	var err error
+	if o.Transactional {
+		at, err = l.log.AppendTransactional(l.builder.Build(), epoch, storage.Guard(first.Guard))
+	} else {
+		at, err = l.log.Append(l.builder.Build(), epoch)
+	}
 	l.builder.Release(o, builderKeep)
 	if err != nil {
 		return 0, err
@@ -71,63 +93,17 @@ func (l *shardLog) load(ctx context.Context, _ int32, apply func(int64, group.Re
 		return 0, err
 	}
 	l.log = log
-	readBytes := l.s.o.Config().LoadBuffer
-	at, end := log.Bounds()
-	var buf []byte
-	for at < end {
-		if err := ctx.Err(); err != nil {
-			return 0, err
+	return topiclog.Replay(ctx, log, l.s.o.Config().LoadBuffer, func(b record.Batch, r record.Record) error {
+		stored, ok, err := storedRecord(b, r)
+		if err != nil || !ok {
+			return err
 		}
-		if buf, err = log.Read(buf[:0], at, min(readBytes, firstRead(buf))); err != nil {
-			return 0, fmt.Errorf("read at offset %d: %w", at, err)
-		}
-		next, err := replay(buf, at, apply)
-		if err != nil {
-			return 0, err
-		}
-		if next <= at {
-			return 0, fmt.Errorf("read at offset %d of %d: no batch", at, end)
-		}
-		at = next
-	}
-	return at, nil
+		return apply(r.Offset, stored)
+	})
 }
 
-// firstRead lets the buffer grow with what the log turns out to hold.
-func firstRead(buf []byte) int { return max(64<<10, 4*cap(buf)) }
-
-// replay applies the batches in buf, of which the first may begin below at, and returns the offset behind them.
-// The records' bytes alias buf, and rules copy what they keep.
-func replay(buf []byte, at int64, apply func(int64, group.Record) error) (int64, error) {
-	for len(buf) > 0 {
-		b, rest, err := record.Next(buf)
-		if err != nil {
-			return at, fmt.Errorf("batch at offset %d: %w", at, err)
-		}
-		buf = rest
-		if b.LastOffset() < at {
-			continue
-		}
-		for r, err := range b.Records(record.MaxDecompressed) {
-			if err != nil {
-				return at, fmt.Errorf("batch at offset %d: %w", b.BaseOffset(), err)
-			}
-			if r.Offset < at {
-				continue
-			}
-			stored, ok, err := storedRecord(b, r)
-			if err == nil && ok {
-				err = apply(r.Offset, stored)
-			}
-			if err != nil {
-				return at, fmt.Errorf("record at offset %d: %w", r.Offset, err)
-			}
-		}
-		at = b.NextOffset()
-	}
-	return at, nil
-}
-
+// storedRecord is a record of the log; ok is false for a control record that is no marker. Its bytes are used again,
+// and rules copy what they keep.
 func storedRecord(b record.Batch, r record.Record) (group.Record, bool, error) {
 	out := group.Record{ProducerID: group.NoProducer}
 	if b.IsTransactional() {

@@ -34,6 +34,8 @@ type Options struct {
 	ConsumerConfig func(overrides map[string]string) consumer.Config
 	// Metadata is the cluster's metadata as of now.
 	Metadata func() *metadata.Image
+	// Verify asks a transaction's coordinator about a partition of __consumer_offsets that is led here.
+	Verify func(context.Context, Question) protocol.ErrorCode
 	// Logger must not be nil.
 	Logger *zap.Logger
 }

@@ -39,6 +39,8 @@ type testBroker struct {
 	epoch int32
 	mu    sync.Mutex
 	conf  Config
+	// verify answers for transactions' coordinators; nil: everything is part of its transaction.
+	verify func(Question) protocol.ErrorCode
 }
 
 func newBroker(t testing.TB, partitions int) *testBroker {
@@ -56,7 +58,13 @@ func (b *testBroker) start() {
 		Partitions: func() int32 { return int32(len(b.logs)) },
 		Log:        func(p int32) (Log, error) { return b.logs[p], nil },
 		Metadata:   metadata.New,
-		Logger:     zap.NewNop(),
+		Verify: func(_ context.Context, q Question) protocol.ErrorCode {
+			if b.verify == nil {
+				return protocol.None
+			}
+			return b.verify(q)
+		},
+		Logger: zap.NewNop(),
 	})
 }
 

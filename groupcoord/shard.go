@@ -52,7 +52,7 @@ func (sh *shard) outcome(o group.Outcome) rsm.Outcome[group.Record] {
 	for _, n := range o.Notes {
 		sh.logger.Info(n.Text, zap.String("group", n.Group))
 	}
-	out := rsm.Outcome[group.Record]{Records: o.Records, Divisible: o.Divisible}
+	out := rsm.Outcome[group.Record]{Records: o.Records, Divisible: o.Divisible, Alone: o.Alone}
 	if len(o.Timers) > 0 {
 		out.Timers = make([]rsm.Timer, len(o.Timers))
 		for i, t := range o.Timers {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ottla/ottla/protocol"
 	"github.com/ottla/ottla/protocol/record"
+	"github.com/ottla/ottla/storage"
 )
 
 // Log is one partition in memory, committed at once unless Hold is set. It is safe for concurrent use.
@@ -95,6 +96,50 @@ func (l *Log) Append(b record.Batch, epoch int32) (int64, error) {
 		l.high = l.end
 	}
 	return base, nil
+}
+
+// guard is what every verification gives.
+const guard = 1
+
+// StartVerification implements groupcoord.Log: a transaction is open from its first batch to its marker.
+func (l *Log) StartVerification(producerID int64, epoch int16, _ bool) (storage.Guard, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.openLocked(producerID, epoch) {
+		return storage.NoGuard, nil
+	}
+	return guard, nil
+}
+
+func (l *Log) openLocked(producerID int64, epoch int16) (open bool) {
+	for _, b := range l.batches {
+		if b.IsTransactional() && b.ProducerID() == producerID {
+			open = !b.IsControl() && b.ProducerEpoch() == epoch
+		}
+	}
+	return open
+}
+
+// AppendTransactional implements groupcoord.Log.
+func (l *Log) AppendTransactional(b record.Batch, epoch int32, g storage.Guard) (int64, error) {
+	l.mu.Lock()
+	open := l.openLocked(b.ProducerID(), b.ProducerEpoch())
+	l.mu.Unlock()
+	if !open && g != guard && g != storage.Unverified {
+		return 0, protocol.InvalidTxnState
+	}
+	return l.Append(b, epoch)
+}
+
+// AppendMarker implements groupcoord.Log.
+func (l *Log) AppendMarker(m storage.Marker, epoch int32) (int64, error) {
+	o := record.NewOptions()
+	o.ProducerID, o.ProducerEpoch = m.ProducerID, m.Epoch
+	kind := record.Abort
+	if m.Commit {
+		kind = record.Commit
+	}
+	return l.Append(record.NewMarker(o, 1, kind, m.CoordinatorEpoch), epoch)
 }
 
 // OnHighWatermark implements groupcoord.Log.

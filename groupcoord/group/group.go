@@ -20,8 +20,13 @@ type Record struct {
 	// ProducerID and ProducerEpoch are those of a transactional batch; NoProducer otherwise.
 	ProducerID    int64
 	ProducerEpoch int16
+	// Guard lets the batch begin the producer's transaction in the log; it is not stored.
+	Guard uint64
 	// Marker is set for the control record that ends the producer's transaction; Key and Value are then nil.
 	Marker Marker
+	// CoordinatorEpoch and TransactionVersion are the marker's. Of what is read from the log they are not known.
+	CoordinatorEpoch   int32
+	TransactionVersion int16
 }
 
 // NoProducer is the producer id of a plain record.
@@ -89,6 +94,8 @@ type Outcome struct {
 	Notes []Note
 	// Divisible records may be written in several batches: clean-up work.
 	Divisible bool
+	// Alone records are a batch of their own: transactional ones.
+	Alone bool
 	// Refused, if set, decides what follows when the log does not take the records. Nothing of them was applied.
 	Refused func(now time.Time, code protocol.ErrorCode) Outcome
 }
