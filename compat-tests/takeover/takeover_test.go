@@ -39,6 +39,7 @@ func unpack(t *testing.T, name string) *directory {
 	d := &directory{t: t, name: name, path: t.TempDir(), settings: []string{
 		// Time has passed since the fixtures were made: nothing of them may expire.
 		"log.cleaner.enable=false", "offsets.retention.minutes=2147483647", "producer.id.expiration.ms=2147483647",
+		"transaction.abort.timed.out.transaction.cleanup.interval.ms=3600000",
 	}}
 	must(t, fixture.Unpack(name, d.path))
 	return d
