@@ -27,6 +27,8 @@ type dir struct {
 	logger *zap.Logger
 	env    *env
 
+	partitions int // logs in it, by Manager.mu
+
 	clean         bool  // the last stop was clean
 	previousEpoch int64 // broker epoch of that stop, -1 if unknown
 

@@ -54,7 +54,7 @@ func (m *Manager) CreateFuture(tp protocol.TopicPartition, dir protocol.UUID) (*
 		return nil, err
 	}
 	m.mu.Lock()
-	m.future[tp] = l
+	m.serve(m.future, tp, l)
 	m.mu.Unlock()
 	return l, nil
 }
@@ -64,8 +64,7 @@ func (m *Manager) DeleteFuture(tp protocol.TopicPartition) error {
 	m.making.Lock()
 	defer m.making.Unlock()
 	m.mu.Lock()
-	l := m.future[tp]
-	delete(m.future, tp)
+	l := m.serve(m.future, tp, nil)
 	m.mu.Unlock()
 	if l == nil {
 		return nil
@@ -97,9 +96,8 @@ func (m *Manager) Promote(tp protocol.TopicPartition) (*Log, error) {
 		return nil, fmt.Errorf("%w: %w", protocol.KafkaStorageError, err)
 	}
 	m.mu.Lock()
-	old := m.logs[tp]
-	m.logs[tp] = l
-	delete(m.future, tp)
+	m.serve(m.future, tp, nil)
+	old := m.serve(m.logs, tp, l)
 	m.mu.Unlock()
 	if old != nil {
 		if err := m.markDeleted(old); err != nil {

@@ -369,24 +369,11 @@ func (l *loading) endOf(s *segment) (int64, error) {
 // position after the last whole batch. ok is false if the index is not about this file.
 func (s *segment) lastBatch(f *FileRef) (end, pos int64, ok bool, err error) {
 	start, first := int64(0), int64(-1)
-	if n := s.offsets.entries(); n > 0 {
-		ref, err := s.open(&s.indexFile, indexSuffix, false)
-		if err != nil {
-			return 0, 0, false, err
-		}
-		defer ref.Release()
-		if n, err = s.offsets.padding(ref); err != nil {
-			return 0, 0, false, err
-		}
-		s.offsets.padded = s.offsets.padded || n < int(s.offsets.count)
-		s.offsets.count = int32(n)
-		if n > 0 {
-			var e [offsetEntrySize]byte
-			if err := s.offsets.at(ref, n-1, e[:]); err != nil {
-				return 0, 0, false, err
-			}
-			start, first = entryPosition(e[:]), s.base+entryOffset(e[:])
-		}
+	var e [offsetEntrySize]byte
+	if ok, err := s.lastEntry(e[:]); err != nil {
+		return 0, 0, false, err
+	} else if ok {
+		start, first = entryPosition(e[:]), s.base+entryOffset(e[:])
 	}
 	if start < 0 || start > s.size.Load() {
 		return 0, 0, false, nil
@@ -407,6 +394,32 @@ func (s *segment) lastBatch(f *FileRef) (end, pos int64, ok bool, err error) {
 		}
 		end = h.LastOffset() + 1
 	}
+}
+
+// lastEntry reads the last entry of the offset index, zeros that Kafka preallocated aside;
+// false if there is none.
+func (s *segment) lastEntry(e []byte) (bool, error) {
+	var ref *FileRef
+	if s.offsets.count > 0 {
+		var err error
+		if ref, err = s.open(&s.indexFile, indexSuffix, false); err != nil {
+			return false, err
+		}
+		defer ref.Release()
+	}
+	if len(s.offsets.pending) == 0 {
+		n, err := s.offsets.padding(ref)
+		if err != nil {
+			return false, err
+		}
+		s.offsets.padded = s.offsets.padded || n < int(s.offsets.count)
+		s.offsets.count = int32(n)
+	}
+	n := s.offsets.entries()
+	if n == 0 {
+		return false, nil
+	}
+	return true, s.offsets.at(ref, n-1, e)
 }
 
 // discard deletes the segments from index i on.

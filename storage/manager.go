@@ -148,17 +148,15 @@ func (m *Manager) Create(tp protocol.TopicPartition, topicID protocol.UUID, c Lo
 		return nil, err
 	}
 	m.mu.Lock()
-	m.logs[tp] = l
+	m.serve(m.logs, tp, l)
 	m.mu.Unlock()
 	return l, nil
 }
 
 // choose finds the directory for a new partition.
 func (m *Manager) choose(id protocol.UUID) (*dir, error) {
-	counts := map[*env]int{}
-	for _, l := range m.Logs() {
-		counts[l.env]++
-	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	var best *dir
 	for _, d := range m.dirs {
 		switch {
@@ -167,7 +165,7 @@ func (m *Manager) choose(id protocol.UUID) (*dir, error) {
 			if !id.IsZero() {
 				return nil, fmt.Errorf("%s: %w: %w", d.path, protocol.KafkaStorageError, d.broken.get())
 			}
-		case best == nil || counts[d.env] < counts[best.env]:
+		case best == nil || d.partitions < best.partitions:
 			best = d
 		}
 	}
@@ -178,6 +176,21 @@ func (m *Manager) choose(id protocol.UUID) (*dir, error) {
 		return nil, &protocol.Fault{Code: protocol.LogDirNotFound, Message: "no log directory has the id " + id.String()}
 	}
 	return nil, fmt.Errorf("all log directories are offline: %w", protocol.KafkaStorageError)
+}
+
+// serve makes l the log of its partition, in place of what was; nil takes that away. It
+// returns what was. m.mu is held.
+func (m *Manager) serve(logs map[protocol.TopicPartition]*Log, tp protocol.TopicPartition, l *Log) *Log {
+	old := logs[tp]
+	if old != nil {
+		m.dirOf(old).partitions--
+		delete(logs, tp)
+	}
+	if l != nil {
+		m.dirOf(l).partitions++
+		logs[tp] = l
+	}
+	return old
 }
 
 // makeIn makes an empty log in a directory's subdirectory.
@@ -228,9 +241,7 @@ func (m *Manager) Delete(tp protocol.TopicPartition) error {
 	m.making.Lock()
 	defer m.making.Unlock()
 	m.mu.Lock()
-	l, moving := m.logs[tp], m.future[tp]
-	delete(m.logs, tp)
-	delete(m.future, tp)
+	l, moving := m.serve(m.logs, tp, nil), m.serve(m.future, tp, nil)
 	m.mu.Unlock()
 	var errs []error
 	for _, l := range []*Log{l, moving} {
@@ -307,8 +318,7 @@ func (m *Manager) dirFailed(d *dir) {
 		for _, logs := range []map[protocol.TopicPartition]*Log{m.logs, m.future} {
 			for tp, l := range logs {
 				if l.env == d.env {
-					lost = append(lost, l)
-					delete(logs, tp)
+					lost = append(lost, m.serve(logs, tp, nil))
 				}
 			}
 		}

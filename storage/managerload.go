@@ -190,6 +190,6 @@ func (m *Manager) register(l *Log, kind dirKind) error {
 	if other := logs[l.tp]; other != nil {
 		return &wrongDirError{fmt.Sprintf("%s is in two log directories: %s and %s; remove one", l.tp, other.dir(), l.dir())}
 	}
-	logs[l.tp] = l
+	m.serve(logs, l.tp, l)
 	return nil
 }

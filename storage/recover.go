@@ -126,10 +126,22 @@ func (l *loading) recoverSegment(s *segment) (cut bool, err error) {
 	}
 	s.dirty, s.sinceEntry = true, 0
 	l.watch(s)
+	if s == l.segments[len(l.segments)-1] {
+		return cut, l.snapshotProducers() // it is written to again, or closed later
+	}
 	if err := s.closeOut(); err != nil {
 		return false, err
 	}
 	return cut, l.takeSnapshot()
+}
+
+// snapshotProducers is takeSnapshot unless there are none: without the marker of a clean
+// stop no snapshot is needed to know that.
+func (l *loading) snapshotProducers() error {
+	if len(l.producers.byID) == 0 {
+		return nil
+	}
+	return l.takeSnapshot()
 }
 
 // recoverBatch notes a good batch: index entries, epoch, producer.

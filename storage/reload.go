@@ -29,7 +29,7 @@ func (l *loading) loadProducers() error {
 	if err := l.reload(end); err != nil {
 		return err
 	}
-	if err := l.takeSnapshot(); err != nil {
+	if err := l.snapshotProducers(); err != nil {
 		return err
 	}
 	l.updateUnstable()
