@@ -4,6 +4,7 @@
 #   kafka-tool.sh install            fetch the jars once (needs Maven and a JDK)
 #   kafka-tool.sh TOOL [ARG...]      a command line tool by its short name, as in: kafka-tool.sh topics --list ...
 #   kafka-tool.sh class NAME [ARG...]  any class on the class path
+#   kafka-tool.sh node DIR PORT [K=V...]  one Kafka node on 127.0.0.1:PORT (and PORT+1), as the tests start ottla
 #   kafka-tool.sh batch              many tool runs in one JVM: see ToolBatch.java
 #   kafka-tool.sh tools              "NAME CLASS" lines, one a tool
 #
@@ -64,11 +65,27 @@ jvm() {
     -Dlog4j2.configurationFile="$dir/log4j2.xml" ${KAFKA_OPTS:-} -cp "$libs/*" "$@"
 }
 
+node() { # directory, port, settings...
+  local dir=$1 port=$2 file=$1/server.properties
+  shift 2
+  mkdir -p "$dir"
+  printf '%s\n' process.roles=broker,controller node.id=1 controller.listener.names=CONTROLLER \
+    "controller.quorum.bootstrap.servers=127.0.0.1:$((port + 1))" \
+    "listeners=PLAINTEXT://127.0.0.1:$port,CONTROLLER://127.0.0.1:$((port + 1))" \
+    "log.dirs=$dir/data" offsets.topic.replication.factor=1 group.initial.rebalance.delay.ms=0 \
+    transaction.state.log.replication.factor=1 transaction.state.log.min.isr=1 "$@" >"$file"
+  if [ ! -e "$dir/data/meta.properties" ]; then
+    (jvm kafka.tools.StorageTool format --standalone -t "$(jvm kafka.tools.StorageTool random-uuid)" -c "$file") >&2
+  fi
+  jvm kafka.Kafka "$file"
+}
+
 case ${1:-} in
-  ''|-h|--help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  ''|-h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;;
   install)      install ;;
   tools)        tools ;;
   class)        shift; jvm "$@" ;;
+  node)         shift; node "$@" ;;
   batch)        jvm "$dir/ToolBatch.java" ;;
   *)
     class=$(tools | awk -v n="$1" '$1 == n { print $2 }')
