@@ -17,6 +17,7 @@ import (
 	"github.com/ottla/ottla/groupcoord/coordtest"
 	"github.com/ottla/ottla/groupcoord/group"
 	"github.com/ottla/ottla/groupcoord/group/classic"
+	"github.com/ottla/ottla/groupcoord/group/consumer"
 	"github.com/ottla/ottla/groupcoord/group/offsets"
 	"github.com/ottla/ottla/metadata"
 	"github.com/ottla/ottla/protocol"
@@ -25,7 +26,11 @@ import (
 
 func testConfig() Config {
 	return Config{
-		Classic:           classic.Config{SessionMin: time.Second, SessionMax: time.Hour, MaxSize: 1 << 30},
+		Classic: classic.Config{SessionMin: time.Second, SessionMax: time.Hour, MaxSize: 1 << 30},
+		Consumer: consumer.Config{
+			Session: 45 * time.Second, Heartbeat: 5 * time.Second, MaxSize: 1 << 30, ClassicMaxSize: 1 << 30,
+			Assignors: []string{"uniform", "range"}, Upgrade: true, Downgrade: true,
+		},
 		OffsetsPartitions: 3, OffsetsRetention: 24 * time.Hour, RetentionCheckInterval: 10 * time.Minute,
 		MetadataMax: 4096, CommitTimeout: 5 * time.Second, LoadBuffer: 1 << 20,
 	}
@@ -39,12 +44,13 @@ type testBroker struct {
 	epoch int32
 	mu    sync.Mutex
 	conf  Config
+	image *metadata.Image
 	// verify answers for transactions' coordinators; nil: everything is part of its transaction.
 	verify func(Question) protocol.ErrorCode
 }
 
 func newBroker(t testing.TB, partitions int) *testBroker {
-	b := &testBroker{t: t, conf: testConfig()}
+	b := &testBroker{t: t, conf: testConfig(), image: metadata.New()}
 	for range partitions {
 		b.logs = append(b.logs, coordtest.NewLog(0))
 	}
@@ -57,7 +63,7 @@ func (b *testBroker) start() {
 		Config:     func() Config { b.mu.Lock(); defer b.mu.Unlock(); return b.conf },
 		Partitions: func() int32 { return int32(len(b.logs)) },
 		Log:        func(p int32) (Log, error) { return b.logs[p], nil },
-		Metadata:   metadata.New,
+		Metadata:   func() *metadata.Image { b.mu.Lock(); defer b.mu.Unlock(); return b.image },
 		Verify: func(_ context.Context, q Question) protocol.ErrorCode {
 			if b.verify == nil {
 				return protocol.None
