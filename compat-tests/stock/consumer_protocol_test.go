@@ -24,7 +24,9 @@ func TestConsumerProtocol(t *testing.T) {
 	if n := len(lines(out)); n != 100 {
 		t.Errorf("read %d records, want 100", n)
 	}
-	groups := func(args ...string) string { return kafka(t, "", "consumer-groups", append(on(args...), "--group", group)...) }
+	groups := func(args ...string) string {
+		return kafka(t, "", "consumer-groups", append(on(args...), "--group", group)...)
+	}
 	wantContains(t, "left", groups("--describe", "--state"), "Empty", "uniform")
 	wantContains(t, "type", kafka(t, "", "groups", on("--list")...), group)
 	a := startKafka(t, "console-consumer", consumer(topic, group)...)
