@@ -21,8 +21,11 @@ func (n *node) offsetsLog(partition int32) (groupcoord.Log, error) {
 }
 
 // offsetsPartitions is how many partitions __consumer_offsets has, 0 while it does not exist.
-func (n *node) offsetsPartitions() int32 {
-	if t := n.loader.Current().Topic(offsetsTopic); t != nil {
+func (n *node) offsetsPartitions() int32 { return n.partitionsOf(offsetsTopic) }
+
+// partitionsOf is how many partitions a topic has, 0 while it does not exist.
+func (n *node) partitionsOf(topic string) int32 {
+	if t := n.loader.Current().Topic(topic); t != nil {
 		return int32(len(t.Partitions))
 	}
 	return 0
@@ -30,13 +33,22 @@ func (n *node) offsetsPartitions() int32 {
 
 // leadership passes what the partitions report on to the coordinators.
 func (n *node) leadership(c replication.Leadership) {
-	if c.TopicPartition.Topic != offsetsTopic {
+	var coordinator interface {
+		OnElection(partition, leaderEpoch int32)
+		OnResign(partition, leaderEpoch int32)
+	}
+	switch c.TopicPartition.Topic {
+	case offsetsTopic:
+		coordinator = n.groups
+	case protocol.TransactionStateTopic:
+		coordinator = n.transactions
+	default:
 		return
 	}
 	if c.Leading {
-		n.groups.OnElection(c.TopicPartition.Partition, c.Epoch)
+		coordinator.OnElection(c.TopicPartition.Partition, c.Epoch)
 	} else {
-		n.groups.OnResign(c.TopicPartition.Partition, c.Epoch)
+		coordinator.OnResign(c.TopicPartition.Partition, c.Epoch)
 	}
 }
 

@@ -40,16 +40,19 @@ type node struct {
 	clusterID string
 	settings  *settings
 
-	storage     *storage.Manager
-	metadataLog *storage.Log
-	loader      *loader.Loader
-	controller  *controller.Service
-	quorum      *quorum.Node
-	partitions  *replication.Manager
-	groups      *groupcoord.Service
-	producerIDs *txncoord.ProducerIDs
-	life        atomic.Pointer[lifecycle.Broker] // nil before register
-	server      *broker.Server
+	storage      *storage.Manager
+	metadataLog  *storage.Log
+	loader       *loader.Loader
+	controller   *controller.Service
+	quorum       *quorum.Node
+	partitions   *replication.Manager
+	groups       *groupcoord.Service
+	producerIDs  *txncoord.ProducerIDs
+	transactions *txncoord.Service
+	verifier     *txncoord.Verifier
+	life         atomic.Pointer[lifecycle.Broker] // nil before register
+	requests     *api.Deps                        // what requests are answered with, from clients and from this node
+	server       *broker.Server
 
 	stops []func(context.Context) error
 }
@@ -151,13 +154,14 @@ func (n *node) makeBroker() {
 		ConsumerConfig: func(overrides map[string]string) consumer.Config {
 			return groupcoord.ConsumerConfigOf(n.settings.current(), overrides)
 		},
-		Metadata: n.loader.Current,
+		Metadata: n.loader.Current, Verify: n.verifyOffsets,
 	})
 	n.onStop(func(context.Context) error { n.groups.Close(); return nil })
 	n.producerIDs = txncoord.NewProducerIDs(txncoord.ProducerIDOptions{
 		NodeID: n.o.Config.NodeID, BrokerEpoch: n.brokerEpoch, Allocate: n.allocateProducerIDs, Logger: n.log.Named("producer ids"),
 	})
 	n.onStop(func(context.Context) error { n.producerIDs.Close(); return nil })
+	n.makeTransactions()
 	n.partitions = replication.New(replication.Options{
 		NodeID: n.o.Config.NodeID, Storage: n.storage, LogConfig: n.settings.topic, OnLeadership: n.leadership, Logger: n.log.Named("partitions"),
 	})
@@ -168,6 +172,7 @@ func (n *node) makeBroker() {
 // listen binds all listeners, so that their ports are known; nothing is accepted yet.
 func (n *node) listen(ctx context.Context) error {
 	n.makeBroker()
+	n.requests = n.deps()
 	n.server = broker.New(n.brokerOptions())
 	if err := n.server.Listen(ctx); err != nil {
 		return err

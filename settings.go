@@ -8,6 +8,7 @@ import (
 	"github.com/ottla/ottla/groupcoord"
 	"github.com/ottla/ottla/metadata"
 	"github.com/ottla/ottla/storage"
+	"github.com/ottla/ottla/txncoord"
 )
 
 // settings are the node's effective settings. They are replaced whole when the
@@ -16,6 +17,7 @@ type settings struct {
 	node   int32
 	layers atomic.Pointer[config.Layers]
 	groups atomic.Pointer[groupcoord.Config] // derived, since every group request asks
+	txns   atomic.Pointer[txncoord.Config]   // likewise
 	// changed is told of new values, on the publishing goroutine; what follows the image itself needs no telling.
 	changed func(config.Values)
 }
@@ -27,15 +29,17 @@ func newSettings(c *config.Static) *settings {
 }
 
 func (s *settings) set(l config.Layers) {
-	g := groupcoord.ConfigOf(l.Broker())
+	g, t := groupcoord.ConfigOf(l.Broker()), txncoord.ConfigOf(l.Broker())
 	s.layers.Store(&l)
 	s.groups.Store(&g)
+	s.txns.Store(&t)
 }
 
-func (s *settings) current() config.Layers   { return *s.layers.Load() }
-func (s *settings) group() groupcoord.Config { return *s.groups.Load() }
-func (*settings) Name() string               { return "settings" }
-func (s *settings) broker() config.Values    { return s.current().Broker() }
+func (s *settings) current() config.Layers       { return *s.layers.Load() }
+func (s *settings) group() groupcoord.Config     { return *s.groups.Load() }
+func (s *settings) transaction() txncoord.Config { return *s.txns.Load() }
+func (*settings) Name() string                   { return "settings" }
+func (s *settings) broker() config.Values        { return s.current().Broker() }
 
 // topic is the log configuration of a topic with these overrides.
 func (s *settings) topic(overrides map[string]string) storage.LogConfig {

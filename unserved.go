@@ -28,7 +28,7 @@ func (n *node) registeredFeatures(image *metadata.Image) []metadata.VersionRange
 // nameUnserved writes the one line about what is kept only.
 func (n *node) nameUnserved() {
 	image := n.loader.Current()
-	list := slices.Concat(n.unservedFeatures(image), unservedSecurity(image), unservedConfigs(image), n.openTransactions())
+	list := slices.Concat(n.unservedFeatures(image), unservedSecurity(image), unservedConfigs(image))
 	if len(list) > 0 {
 		n.log.Warn("Kept as they are, but neither enforced nor run by this version: " + strings.Join(list, ", "))
 	}
@@ -82,23 +82,4 @@ func unservedConfigs(image *metadata.Image) (out []string) {
 		out = append(out, "client metrics subscription "+name)
 	}
 	return out
-}
-
-// openTransactions names the partitions with a transaction that nobody here can end: read_committed stops there.
-func (n *node) openTransactions() []string {
-	var in []string
-	for _, l := range n.storage.Logs() {
-		if l.LastStableOffset() < l.HighWatermark() {
-			in = append(in, l.TopicPartition().String())
-		}
-	}
-	if len(in) == 0 {
-		return nil
-	}
-	slices.Sort(in)
-	const most = 10
-	if more := len(in) - most; more > 0 {
-		in = append(in[:most], fmt.Sprintf("%d more", more))
-	}
-	return []string{"open transactions in " + strings.Join(in, " ")}
 }

@@ -28,7 +28,7 @@ func supported() []metadata.VersionRange {
 		{Feature: "group.version", Min: 0, Max: 1},
 		{Feature: "share.version", Min: 0, Max: 0},
 		{Feature: "streams.version", Min: 0, Max: 0},
-		{Feature: "transaction.version", Min: 0, Max: 0},
+		{Feature: "transaction.version", Min: 0, Max: 2},
 	}
 }
 
@@ -145,7 +145,7 @@ func (n *node) brokerOptions() broker.Options {
 	v := n.settings.broker()
 	o := broker.Options{
 		Logger:                n.log.Named("network"),
-		Rows:                  api.Table(n.deps()),
+		Rows:                  api.Table(n.requests),
 		MaxRequestBytes:       int(v.Int("socket.request.max.bytes")),
 		QueuedRequestBytesMax: v.Long("queued.max.request.bytes"),
 		IdleTimeout:           millis(v.Long("connections.max.idle.ms")),
@@ -204,6 +204,8 @@ func (n *node) deps() *api.Deps {
 		VolumeSize:       n.volumeSize,
 		Groups:           n.groups,
 		ProducerIDs:      n.producerIDs,
+		Transactions:     n.transactions,
+		Verifier:         n.verifier,
 	}
 }
 

@@ -3,11 +3,9 @@ package config
 // replicationKeys are the broker's settings for partitions, replicas and their leaders.
 var replicationKeys = []Key{
 	{Name: "add.partitions.to.txn.retry.backoff.max.ms", Type: Int, Default: "100", Valid: &atLeast0,
-		Support: Pending, Why: whyTransactions,
-		Doc: "Longest pause between tries of adding a partition to a transaction."},
+		Doc: "How long a partition's leader waits for the transaction before to be completed, before the client is told to wait."},
 	{Name: "add.partitions.to.txn.retry.backoff.ms", Type: Int, Default: "20", Valid: &atLeast1,
-		Support: Pending, Why: whyTransactions,
-		Doc: "First pause between tries of adding a partition to a transaction."},
+		Doc: "Pause between tries of adding a partition to a transaction."},
 	{Name: "auto.leader.rebalance.enable", Type: Boolean, Default: "true",
 		Support: Pending, Why: whyCluster,
 		Doc: "Moves leadership back to preferred replicas by itself."},

@@ -17,17 +17,20 @@ import (
 // Produce 3 to 13.
 //
 //   - v5: log start offset; v7: zstd is allowed (KIP-110); v8: which records were at fault (KIP-467); v10: where
-//     the leader went (KIP-951); v13: topics by id (KIP-516). v11 and v12 are about transactions.
+//     the leader went (KIP-951); v11: TRANSACTION_ABORTABLE (KIP-890); v12: partitions become part of a transaction by
+//     themselves (KIP-890); v13: topics by id (KIP-516).
 //   - Each partition's records are one batch of the current format, appended as they are but for what the
 //     leader fills in. Topics are never created here.
 //   - acks=0: no answer; an error closes the connection, the only way to tell. acks=-1: the answer waits
 //     for the in-sync replicas, later requests of the connection go on meanwhile.
-func (h *handlers) produce(_ context.Context, c *Call, req kmsg.Request) (Reply, error) {
+func (h *handlers) produce(ctx context.Context, c *Call, req kmsg.Request) (Reply, error) {
 	r := req.(*kmsg.ProduceRequest)
 	resp := r.ResponseKind().(*kmsg.ProduceResponse)
 	resp.Topics = make([]kmsg.ProduceResponseTopic, len(r.Topics))
 	p := producing{h: h, call: c, req: r, resp: resp, hints: leaderHints{view: view{h.Metadata(), c.Conn.Listener}}}
-	p.refuse = p.refusal()
+	if p.refuse = p.refusal(); p.refuse == nil && r.TransactionID != nil {
+		p.verify(ctx)
+	}
 	for i := range r.Topics {
 		p.topic(&r.Topics[i], &resp.Topics[i])
 	}
@@ -59,7 +62,9 @@ type producing struct {
 	hints  leaderHints
 	refuse error // for every partition
 	failed error // of some partition
-	waits  []produceWait
+	// verdicts are about the batches of a transaction, by the partition's place in the request.
+	verdicts map[*kmsg.ProduceRequestTopicPartition]verdict
+	waits    []produceWait
 }
 
 // produceWait is a partition whose answer is due when the high watermark gets there.
@@ -74,22 +79,7 @@ func (p *producing) refusal() error {
 	if acks := p.req.Acks; acks != 0 && acks != 1 && acks != replication.AllReplicas {
 		return protocol.InvalidRequiredAcks
 	}
-	for i := range p.req.Topics {
-		for j := range p.req.Topics[i].Partitions {
-			if !transactional(p.req.Topics[i].Partitions[j].Records) {
-				continue
-			}
-			if p.req.TransactionID == nil {
-				return protocol.TransactionalIDAuthorizationFailed
-			}
-			return protocol.InvalidTxnState // there is no coordinator that could have begun one
-		}
-	}
-	return nil
-}
-
-func transactional(records []byte) bool {
-	return len(records) >= record.HeaderSize && record.Batch(records).Magic() == record.Magic2 && record.Batch(records).IsTransactional()
+	return p.transactionRefusal()
 }
 
 func (p *producing) topic(in *kmsg.ProduceRequestTopic, out *kmsg.ProduceResponseTopic) {
@@ -121,15 +111,19 @@ func (p *producing) append(t *metadata.Topic, in *kmsg.ProduceRequestTopicPartit
 	if p.refuse != nil {
 		return p.refuse
 	}
-	if protocol.IsInternalTopic(t.Name) && p.call.Header.Client() != adminClient {
+	if !p.mayWrite(t) {
 		return &protocol.Fault{Code: protocol.InvalidTopicException, Message: "Cannot append to internal topic " + t.Name}
 	}
 	part, err := p.h.Partitions.Partition(protocol.TopicPartition{Topic: t.Name, Partition: in.Partition})
 	if err != nil {
 		return err
 	}
+	v := p.verdicts[in]
+	if v.err != nil {
+		return v.err
+	}
 	done, err := part.Append(in.Records, replication.AppendOptions{
-		Acks: p.req.Acks, Origin: storage.Client, LeaderEpoch: replication.AnyEpoch, RefuseZstd: p.req.Version < 7,
+		Acks: p.req.Acks, Origin: storage.Client, LeaderEpoch: replication.AnyEpoch, RefuseZstd: p.req.Version < 7, Guard: v.guard,
 	})
 	if err != nil {
 		out.LogStartOffset = startBeside(part, err)
@@ -156,6 +150,10 @@ func startBeside(part *replication.Partition, err error) int64 {
 		return log.LogStartOffset()
 	}
 	return -1
+}
+
+func (p *producing) mayWrite(t *metadata.Topic) bool {
+	return !protocol.IsInternalTopic(t.Name) || p.call.Header.Client() == adminClient
 }
 
 // replicated says that all in-sync replicas have everything below offset already, as when there is one only.

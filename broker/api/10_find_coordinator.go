@@ -5,7 +5,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/ottla/ottla/metadata"
 	"github.com/ottla/ottla/protocol"
 )
 
@@ -21,7 +20,7 @@ const (
 //   - v0: groups only; v1: kinds of keys; v4: many keys, an error each (KIP-699); v6: share coordinators (KIP-932).
 //   - The coordinator is the leader of the key's partition of the internal topic, at its address on the listener the
 //     request came in on. Without a live leader COORDINATOR_NOT_AVAILABLE; a missing topic is created meanwhile.
-//   - Transaction and share coordinators are not built: UNSUPPORTED_VERSION, which clients do not retry.
+//   - Share coordinators are not built: UNSUPPORTED_VERSION, which clients do not retry.
 func (h *handlers) findCoordinator(ctx context.Context, c *Call, req kmsg.Request) (Reply, error) {
 	r := req.(*kmsg.FindCoordinatorRequest)
 	resp := r.ResponseKind().(*kmsg.FindCoordinatorResponse)
@@ -44,12 +43,10 @@ func (h *handlers) coordinatorOf(ctx context.Context, c *Call, r *kmsg.FindCoord
 	code := protocol.None
 	switch {
 	case r.Version == 0 || r.CoordinatorType == groupKey:
-		var b *metadata.Broker
-		if b, code = h.groupCoordinator(ctx, c, key); b != nil {
-			e, _ := b.Listener(c.Conn.Listener)
-			f.NodeID, f.Host, f.Port = b.ID, e.Host, int32(e.Port)
-		}
-	case r.CoordinatorType == transactionKey, r.CoordinatorType == shareKey && r.Version >= 6:
+		code = h.coordinator(ctx, c, protocol.ConsumerOffsetsTopic, h.Groups.PartitionFor(key), &f)
+	case r.CoordinatorType == transactionKey:
+		code = h.coordinator(ctx, c, protocol.TransactionStateTopic, h.Transactions.PartitionFor(key), &f)
+	case r.CoordinatorType == shareKey && r.Version >= 6:
 		code = protocol.UnsupportedVersion
 	default:
 		code = protocol.InvalidRequest
@@ -59,33 +56,33 @@ func (h *handlers) coordinatorOf(ctx context.Context, c *Call, r *kmsg.FindCoord
 	return f
 }
 
-// groupCoordinator is the live broker, reachable through the listener, that leads the group's partition.
-func (h *handlers) groupCoordinator(ctx context.Context, c *Call, group string) (*metadata.Broker, protocol.ErrorCode) {
+// coordinator fills in the live broker, reachable through the listener, that leads a partition of an internal topic.
+func (h *handlers) coordinator(ctx context.Context, c *Call, topic string, partition int32, f *kmsg.FindCoordinatorResponseCoordinator) protocol.ErrorCode {
 	image := h.Metadata()
-	t := image.Topic(protocol.ConsumerOffsetsTopic)
+	t := image.Topic(topic)
 	if t == nil {
-		h.topics.create(ctx, h, c, []string{protocol.ConsumerOffsetsTopic})
-		return nil, protocol.CoordinatorNotAvailable
+		h.topics.create(ctx, h, c, []string{topic})
+		return protocol.CoordinatorNotAvailable
 	}
-	p := t.Partition(h.Groups.PartitionFor(group))
+	p := t.Partition(partition)
 	if p == nil {
-		return nil, protocol.CoordinatorNotAvailable
+		return protocol.CoordinatorNotAvailable
 	}
 	b := image.Broker(p.Leader)
 	if b == nil || b.Fenced {
-		return nil, protocol.CoordinatorNotAvailable
+		return protocol.CoordinatorNotAvailable
 	}
-	if _, ok := b.Listener(c.Conn.Listener); !ok {
-		return nil, protocol.CoordinatorNotAvailable
+	e, ok := b.Listener(c.Conn.Listener)
+	if !ok {
+		return protocol.CoordinatorNotAvailable
 	}
-	return b, protocol.None
+	f.NodeID, f.Host, f.Port = b.ID, e.Host, int32(e.Port)
+	return protocol.None
 }
 
 func coordinatorMessage(code protocol.ErrorCode, kind int8) *string {
 	text := ""
 	switch {
-	case code == protocol.UnsupportedVersion && kind == transactionKey:
-		text = "This server has no transaction coordinator"
 	case code == protocol.UnsupportedVersion:
 		text = "This server has no share coordinator"
 	case code != protocol.None:

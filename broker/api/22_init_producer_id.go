@@ -11,7 +11,8 @@ import (
 // InitProducerId 0 to 5. v3: the id and epoch a producer has, to go on with (KIP-360).
 //
 //   - Without a transactional id every request gets a new producer id with epoch 0.
-//   - Transactions are not built: with a transactional id UNSUPPORTED_VERSION, which clients do not retry.
+//   - With one, the id stays the same and its epoch grows; what an earlier producer of that name has open is aborted, and
+//     the new one told to come again: CONCURRENT_TRANSACTIONS. v4: PRODUCER_FENCED (KIP-588).
 //   - No block of ids from the controller yet: COORDINATOR_LOAD_IN_PROGRESS, which they do.
 func (h *handlers) initProducerID(ctx context.Context, _ *Call, req kmsg.Request) (Reply, error) {
 	r := req.(*kmsg.InitProducerIDRequest)
@@ -24,7 +25,11 @@ func (h *handlers) initProducerID(ctx context.Context, _ *Call, req kmsg.Request
 	case (r.ProducerID == -1) != (r.ProducerEpoch == -1), r.TransactionalID != nil && *r.TransactionalID == "":
 		resp.ErrorCode = int16(protocol.InvalidRequest)
 	case r.TransactionalID != nil:
-		resp.ErrorCode = int16(protocol.UnsupportedVersion)
+		resp = h.Transactions.InitProducerID(ctx, r)
+		resp.SetVersion(r.Version)
+		if r.Version < 4 && protocol.ErrorCode(resp.ErrorCode) == protocol.ProducerFenced {
+			resp.ErrorCode = int16(protocol.InvalidProducerEpoch)
+		}
 	default:
 		id, err := h.ProducerIDs.Next(ctx)
 		if err != nil {

@@ -48,6 +48,10 @@ type Deps struct {
 	Groups *groupcoord.Service
 	// ProducerIDs hands out ids for idempotent producers.
 	ProducerIDs *txncoord.ProducerIDs
+	// Transactions coordinates those whose partition of __transaction_state this node leads.
+	Transactions *txncoord.Service
+	// Verifier asks transactions' coordinators about partitions that this node leads.
+	Verifier *txncoord.Verifier
 }
 
 // handlers are the methods behind the table, one file an API.
