@@ -35,6 +35,7 @@ type Builder struct {
 	lastOffset    int64
 	baseTimestamp int64
 	maxTimestamp  int64
+	horizon       bool // baseTimestamp is the delete horizon
 }
 
 // NewBuilder is a builder that has begun a batch with o.
@@ -70,7 +71,7 @@ func (b *Builder) Append(timestamp int64, key, value []byte, headers ...Header) 
 
 // AppendAt adds a record at an offset of its own, above all before it.
 func (b *Builder) AppendAt(offset, timestamp int64, key, value []byte, headers ...Header) {
-	if b.count == 0 {
+	if b.count == 0 && !b.horizon {
 		b.baseTimestamp = timestamp
 	}
 	b.count++
@@ -139,6 +140,9 @@ func (b *Builder) header(h Batch, codec Codec) {
 	}
 	if b.o.Control {
 		attributes |= attrControl
+	}
+	if b.horizon {
+		attributes |= attrDeleteHorizon
 	}
 	e := binary.BigEndian
 	e.PutUint64(h[posBaseOffset:], uint64(b.o.BaseOffset))
