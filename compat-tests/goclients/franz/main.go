@@ -58,6 +58,18 @@ func run(bootstrap, topic string) error {
 	if err := consume(ctx, bootstrap, topic, topic+"-group", each*len(codecs)); err != nil {
 		return err
 	}
+	// the consumer protocol (KIP-848), which this client has to be asked for
+	next := context.WithValue(ctx, "opt_in_kafka_next_gen_balancer_beta", true)
+	if err := consume(next, bootstrap, topic, topic+"-next", each*len(codecs)); err != nil {
+		return fmt.Errorf("consumer protocol: %w", err)
+	}
+	groups, err := adm.ListGroupsByType(ctx, []string{"consumer"})
+	if err != nil {
+		return err
+	}
+	if _, ok := groups[topic+"-next"]; !ok {
+		return fmt.Errorf("%s-next is no consumer group: %v", topic, groups)
+	}
 	lags, err := adm.Lag(ctx, topic+"-group")
 	if err != nil {
 		return err
@@ -75,7 +87,7 @@ func run(bootstrap, topic string) error {
 // consume reads with two members; the second leaves half way.
 func consume(ctx context.Context, bootstrap, topic, group string, want int) error {
 	member := func() (*kgo.Client, error) {
-		return kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
+		return kgo.NewClient(kgo.WithContext(ctx), kgo.SeedBrokers(bootstrap), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit())
 	}
 	a, err := member()
