@@ -36,8 +36,6 @@ type written struct {
 	seq    int32                     // of its producer
 	open   bool                      // its producer has a transaction open
 	lowest int64                     // smallest log end that a crash may leave, truncations considered
-	locked bool                      // a checkpoint vouches for the log start
-	starts []int64                   // log starts since the last checkpoint of them
 	config LogConfig
 }
 
@@ -59,7 +57,6 @@ type crashRun struct {
 	step    string
 	nextID  byte
 	crashes *rand.Rand
-	checked bool
 }
 
 var crashTPs = []protocol.TopicPartition{{Topic: "a", Partition: 0}, {Topic: "a", Partition: 1}}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -344,16 +343,4 @@ func (m *Manager) Usage(dir protocol.UUID) (total, free int64, err error) {
 		return m.fs.Usage(d.path)
 	}
 	return 0, 0, protocol.LogDirNotFound
-}
-
-// sleep waits, or until ctx ends; false then.
-func sleep(ctx context.Context, t time.Duration) bool {
-	timer := time.NewTimer(t)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -143,7 +143,7 @@ func (p *wirePlay) request(words, answers []string) {
 	case "add", "verify":
 		got = p.partitions(words, pid, epoch, version(4))
 		if i := strings.Index(want, "missing=["); i >= 0 { // what is missing has a code of its own over the wire
-			if missing := strings.Fields(strings.Trim(want[i:], "missing=[]")); len(missing) > 0 {
+			if missing := strings.Fields(strings.TrimSuffix(want[i+len("missing=["):], "]")); len(missing) > 0 {
 				want = "120"
 			} else {
 				want = want[:i-1]

@@ -54,14 +54,6 @@ func (p Partitions) Topics() []protocol.UUID {
 // compareIDs orders ids byte by byte.
 func compareIDs(a, b protocol.UUID) int { return bytes.Compare(a[:], b[:]) }
 
-func (p Partitions) clone() Partitions {
-	q := make(Partitions, len(p))
-	for t, ps := range p {
-		q[t] = slices.Clone(ps)
-	}
-	return q
-}
-
 func (p Partitions) add(topic protocol.UUID, partition int32) {
 	ps := p[topic]
 	at, has := slices.BinarySearch(ps, partition)

@@ -11,9 +11,6 @@ import (
 // Owns says whether a record id is one of consumer groups.
 func Owns(id int16) bool { return id >= 3 && id <= 8 || id == 16 }
 
-// legacyMetadata is a record that early versions of Kafka wrote; only its tombstones come today.
-const legacyMetadata = 4
-
 // Apply takes over a record whose id Owns knows, and returns the id of the group that it is about.
 func (gs *Groups) Apply(r group.Record) (id string, err error) {
 	kind, err := msg.KeyID(r.Key)

@@ -122,14 +122,14 @@ func (b *bench) reload() {
 
 // client is a consumer that does what it is told.
 type client struct {
-	b          *bench
-	id         string
-	instance   *string
-	topics     []string
-	regex      *string
-	epoch      int32
-	has, given assign.Partitions // what it works on, what it was told last
-	full       bool              // tell everything next time
+	b        *bench
+	id       string
+	instance *string
+	topics   []string
+	regex    *string
+	epoch    int32
+	has      assign.Partitions // what it works on
+	full     bool              // tell everything next time
 }
 
 func (b *bench) client(id string, topics ...string) *client {

@@ -209,16 +209,6 @@ func (g *Group) Subscribes(topic string) bool {
 	return false
 }
 
-// usesRegex says whether somebody beside one subscribes to the pattern.
-func (g *Group) usesRegex(pattern string, beside string) bool {
-	for _, m := range g.members {
-		if m.Regex == pattern && m.ID != beside {
-			return true
-		}
-	}
-	return false
-}
-
 // Groups is all consumer groups of one shard.
 type Groups struct{ byID map[string]*Group }
 
