@@ -65,18 +65,8 @@ func measureCommits(s *server, name string, res *results) error {
 	return nil
 }
 
-// measureSize adds idle connections and partitions, and starts the server again with them.
+// measureSize adds partitions, starts the server again with them, and then adds idle connections.
 func measureSize(o options, s *server, name string, res *results) error {
-	before := s.rssMB()
-	conns, err := idleConnections(s.addr, connectionsMeasured)
-	if err != nil {
-		return err
-	}
-	time.Sleep(time.Second) // what it costs to accept is not what is measured
-	res.add(fmt.Sprintf("memory for an idle connection, KB (of %d)", connectionsMeasured), name, (s.rssMB()-before)*1024/connectionsMeasured)
-	for _, c := range conns {
-		c.Close()
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cl, err := client(s.addr)
@@ -84,14 +74,11 @@ func measureSize(o options, s *server, name string, res *results) error {
 		return err
 	}
 	defer cl.Close()
-	before = s.rssMB()
 	start := time.Now()
 	if _, err := createTopic(ctx, cl, fmt.Sprintf("many-%d", rand.Int63()), partitionsMeasured); err != nil {
 		return err
 	}
 	res.add(fmt.Sprintf("CreateTopics with %d partitions, ms", partitionsMeasured), name, ms(time.Since(start)))
-	time.Sleep(2 * time.Second)
-	res.add(fmt.Sprintf("memory for a partition, KB (of %d)", partitionsMeasured), name, (s.rssMB()-before)*1024/partitionsMeasured)
 	s.terminate()
 	start = time.Now()
 	if err := s.start(); err != nil {
@@ -102,7 +89,17 @@ func measureSize(o options, s *server, name string, res *results) error {
 	}
 	res.add(fmt.Sprintf("first acknowledged record with %d partitions, ms", partitionsMeasured), name, ms(time.Since(start)))
 	time.Sleep(min(o.idle, 10*time.Second))
-	res.add(fmt.Sprintf("idle memory with %d partitions, MB", partitionsMeasured), name, s.rssMB())
+	before := s.rssMB()
+	res.add(fmt.Sprintf("idle memory with %d partitions, MB", partitionsMeasured), name, before)
+	conns, err := idleConnections(s.addr, connectionsMeasured)
+	for _, c := range conns {
+		defer c.Close()
+	}
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // what it costs to accept is not what is measured
+	res.add(fmt.Sprintf("memory for an idle connection, KB (of %d)", connectionsMeasured), name, (s.rssMB()-before)*1024/connectionsMeasured)
 	return nil
 }
 
