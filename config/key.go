@@ -115,7 +115,7 @@ const (
 	whyControllerTimes = "the controller does not log its event times yet"
 	whyCluster         = "clusters of several nodes are not built yet"
 	whyQuota           = "quotas are not built yet"
-	whyConsumer        = "the consumer group protocol (KIP-848) is not built yet"
+	whyCleaner         = "compaction is not built yet: compacted topics keep every record"
 	whyShare           = "share groups (KIP-932) are not built yet"
 	whyStreams         = "streams groups (KIP-1071) are not built yet"
 	whyTiered          = "tiered storage (KIP-405) is not built"

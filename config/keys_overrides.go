@@ -3,16 +3,13 @@ package config
 // groupOverrideKeys are the settings a group may override.
 var groupOverrideKeys = []Key{
 	{Name: "consumer.assignment.interval.ms", Type: Int, Default: "1000", Valid: &atLeast0, Synonyms: []Inherit{{Name: "group.consumer.assignment.interval.ms"}},
-		Support: Pending, Why: whyConsumer,
 		Doc: "Least time between two assignments of this group."},
 	{Name: "consumer.assignor.offload.enable", Type: Boolean, Default: "true", Synonyms: []Inherit{{Name: "group.consumer.assignor.offload.enable"}},
 		Support: Irrelevant, Why: "assignors run on the coordinator's own goroutine", Internal: true,
 		Doc: "Computes assignments of this group on a background thread."},
 	{Name: "consumer.heartbeat.interval.ms", Type: Int, Default: "5000", Valid: &atLeast1, Synonyms: []Inherit{{Name: "group.consumer.heartbeat.interval.ms"}},
-		Support: Pending, Why: whyConsumer,
 		Doc: "Heartbeat interval told to members."},
 	{Name: "consumer.session.timeout.ms", Type: Int, Default: "45000", Valid: &atLeast1, Synonyms: []Inherit{{Name: "group.consumer.session.timeout.ms"}},
-		Support: Pending, Why: whyConsumer,
 		Doc: "A member not heard of for this long is removed."},
 	{Name: "errors.deadletterqueue.copy.record.enable", Type: Boolean, Default: "false",
 		Support: Pending, Why: whyShare,
