@@ -80,7 +80,7 @@ func (n *node) newestSnapshot(dir string) (metadata.SnapshotID, error) {
 
 // restore gives the loader the snapshot, the bootstrap snapshot 0-0 of a formatted directory included.
 func (n *node) restore(dir string, id metadata.SnapshotID) error {
-	f, err := n.files.Open(filepath.Join(dir, id.Name()))
+	f, err := n.files.OpenRead(filepath.Join(dir, id.Name()))
 	if errors.Is(err, fs.ErrNotExist) && id == (metadata.SnapshotID{}) {
 		return nil
 	}
