@@ -5,10 +5,11 @@ import "sync"
 // marks remember where recent reads ended: the next fetch of the same reader begins
 // there, and a follower's fetch makes it the high watermark. A hit saves index and scan.
 type marks struct {
-	mu   sync.Mutex
-	cuts uint32 // truncations so far; a mark from before one is not to be trusted
-	ring *[markCount]mark
-	next uint8
+	mu      sync.Mutex
+	cuts    uint32 // truncations so far; a mark from before one is not to be trusted
+	cutting int    // truncations under way
+	ring    *[markCount]mark
+	next    uint8
 }
 
 const markCount = 8
@@ -58,10 +59,26 @@ func (m *marks) add(e mark, generation uint32) {
 	m.next = (m.next + 1) % markCount
 }
 
-// cut forgets everything: the log is being truncated.
-func (m *marks) cut() {
+// beginCut forgets everything: the log is being truncated. endCut follows, under the same hold of the log's lock.
+func (m *marks) beginCut() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.cutting++
+	m.ring = nil
+}
+
+// endCut also forgets what readers noted meanwhile.
+func (m *marks) endCut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cutting--
 	m.cuts++
 	m.ring = nil
+}
+
+// unsettled says that a truncation is under way: what a view says may not be in the files any more.
+func (m *marks) unsettled() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cutting > 0
 }

@@ -31,7 +31,8 @@ func (l *Log) Read(offset int64, maxBytes int, minOne bool, bound Bound) (Read, 
 	return r, nil
 }
 
-// retry runs a reader's f again when it failed because the log changed under it. What
+// retry runs a reader's f again when it failed because the log changed under it: a file
+// was shorter than the view said, or other batches stood where the view had some. What
 // else fails is the disk's fault, unless it is a protocol error.
 func (l *Log) retry(f func() error) error {
 	for i := 0; ; i++ {
@@ -43,10 +44,13 @@ func (l *Log) retry(f func() error) error {
 		}
 		cuts := l.marks.generation()
 		err := f()
-		if err == nil || protocol.CodeOf(err) != protocol.UnknownServerError {
+		code := protocol.CodeOf(err)
+		if err == nil || code != protocol.UnknownServerError && code != protocol.CorruptMessage {
 			return err
 		}
-		changed := errors.Is(err, errSegmentGone) || errors.Is(err, fs.ErrNotExist) || cuts != l.marks.generation()
+		// Asked for before the generation: a truncation that ends in between shows in one of them.
+		unsettled := l.marks.unsettled()
+		changed := unsettled || errors.Is(err, errSegmentGone) || errors.Is(err, fs.ErrNotExist) || cuts != l.marks.generation()
 		switch {
 		case l.isClosed():
 			return errClosed(l.tp)
@@ -58,6 +62,12 @@ func (l *Log) retry(f func() error) error {
 			time.Sleep(time.Millisecond) // the writer is between two steps
 		}
 	}
+}
+
+// awaitWriter returns when the writer that is at work, truncating, is done.
+func (l *Log) awaitWriter() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 }
 
 func (l *Log) isClosed() bool {

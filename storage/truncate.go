@@ -30,8 +30,8 @@ func (l *Log) TruncateTo(offset int64) (bool, error) {
 	if err := l.lower(offset); err != nil {
 		return false, err
 	}
-	defer l.marks.cut()
-	l.marks.cut()
+	l.marks.beginCut()
+	defer l.marks.endCut()
 	v := l.view()
 	i := v.segmentOf(offset)
 	s := v.segments[i]
@@ -221,8 +221,8 @@ func (l *Log) truncateFully(offset int64) error {
 	if err := l.lower(min(offset, l.vis.segments[0].base)); err != nil {
 		return err
 	}
-	defer l.marks.cut()
-	l.marks.cut()
+	l.marks.beginCut()
+	defer l.marks.endCut()
 	// Readers lose sight of what goes before it goes.
 	l.vis.mu.Lock()
 	l.vis.start, l.vis.end, l.vis.highWatermark = offset, offset, offset
