@@ -22,6 +22,9 @@ func identify(files vfs.FS, c *config.Static) (clusterID string, fresh bool, err
 		p, err := storage.ReadMetaProperties(files, dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
+			if err := formattable(files, dir); err != nil {
+				return "", false, err
+			}
 			continue
 		case err != nil:
 			return "", false, err
@@ -36,4 +39,22 @@ func identify(files vfs.FS, c *config.Static) (clusterID string, fresh bool, err
 		return protocol.NewUUID().String(), true, nil
 	}
 	return clusterID, false, nil
+}
+
+// formattable refuses a directory that holds partitions but does not say whose they are: formatting it would
+// put another cluster's metadata beside them.
+func formattable(files vfs.FS, dir string) error {
+	entries, err := files.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Dir {
+			return fmt.Errorf("%s has no meta.properties but is not empty, there is %s: restore the file, or name an empty directory in log.dirs", dir, e.Name)
+		}
+	}
+	return nil
 }
