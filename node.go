@@ -50,6 +50,7 @@ type node struct {
 	producerIDs  *txncoord.ProducerIDs
 	transactions *txncoord.Service
 	verifier     *txncoord.Verifier
+	assignments  *lifecycle.Assignments
 	life         atomic.Pointer[lifecycle.Broker] // nil before register
 	requests     *api.Deps                        // what requests are answered with, from clients and from this node
 	server       *broker.Server
@@ -162,8 +163,12 @@ func (n *node) makeBroker() {
 	})
 	n.onStop(func(context.Context) error { n.producerIDs.Close(); return nil })
 	n.makeTransactions()
+	n.assignments = lifecycle.NewAssignments(n.o.Config.NodeID, n.brokerEpoch, n.askController, n.log.Named("broker"))
 	n.partitions = replication.New(replication.Options{
 		NodeID: n.o.Config.NodeID, Storage: n.storage, LogConfig: n.settings.topic, OnLeadership: n.leadership, Logger: n.log.Named("partitions"),
+		OnPlaced: func(p *replication.Partition, dir protocol.UUID) {
+			n.assignments.Placed(lifecycle.Replica{TopicID: p.TopicID(), Partition: p.TopicPartition().Partition}, dir)
+		},
 	})
 	n.onStop(func(context.Context) error { n.partitions.Close(); return nil })
 	n.onStop(func(context.Context) error { n.loader.Close(); return nil })
@@ -200,8 +205,12 @@ func (n *node) register(ctx context.Context) error {
 	})
 	n.life.Store(life)
 	n.onStop(func(context.Context) error { life.Close(); return nil })
-	_, err := life.Register(ctx)
-	return err
+	if _, err := life.Register(ctx); err != nil {
+		return err
+	}
+	n.assignments.Start()
+	n.onStop(func(context.Context) error { n.assignments.Close(); return nil })
+	return nil
 }
 
 func (n *node) dirIDs() []protocol.UUID {
