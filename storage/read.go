@@ -54,10 +54,14 @@ func (l *Log) retry(f func() error) error {
 		switch {
 		case l.isClosed():
 			return errClosed(l.tp)
+		case code == protocol.CorruptMessage && (!changed || i == readRetries):
+			return err // what is there was written so
 		case !changed:
 			return l.failed("reading", err)
 		case i == readRetries:
 			return l.storageError(err)
+		case unsettled:
+			l.awaitWriter()
 		case i > readRetries/2:
 			time.Sleep(time.Millisecond) // the writer is between two steps
 		}
